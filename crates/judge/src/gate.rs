@@ -5,7 +5,7 @@ use crate::limits::{nothing_recorded, without_limit};
 use crate::{Judged, PhaseMaxima, Verdict, judge};
 use model::Examined;
 use plan::Limit;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What became of limits.
 #[derive(Clone, Debug, Default)]
@@ -70,11 +70,12 @@ impl Gate {
     }
 
     /// Says where the limits come from. Those of a plan of which nothing is recorded, where plans
-    /// have the word, are not known to hold.
-    pub fn with_sources(&mut self, sources: LimitSources) {
+    /// have the word, are not known to hold. Whether anything is, `is_recorded` says of a plan's
+    /// folder: one folder has many names.
+    pub fn with_sources(&mut self, sources: LimitSources, is_recorded: impl Fn(&Path) -> bool) {
         for (plan, limits) in sources.plans.iter().filter(|_| sources.named.is_empty()) {
             let folder = plan.parent().unwrap_or(plan);
-            if !self.judged.iter().any(|judged| judged.recording.starts_with(folder)) {
+            if !is_recorded(folder) {
                 self.judged.extend(nothing_recorded(folder, limits));
             }
         }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a reader should know before believing the figures: warnings as values.
 //!
-//! A warning holds what was observed and no sentence: the report says it, in the reader's language.
+//! A warning holds what was observed, and the report says it in the reader's language. Only what a
+//! check found is there in English too, beside the phrases that both languages say.
 //! In `run.json` each is an object with its `code` and the fields of its variant.
 
 use crate::{BusyProcess, LoadFailure, Phrase};

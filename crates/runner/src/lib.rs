@@ -5,8 +5,9 @@
 //! writes what comes out of their rings, and in the end all is taken down again and summed up from
 //! the disk. Every verb that measures goes through [`execute`].
 //!
-//! In: a [`PreparedRun`]. Out: the recording on disk and the same as [`model::Recorded`]. Must not
-//! touch: terminals; who wants to observe the run passes a [`ProgressObserver`].
+//! In: a [`PreparedRun`]. Out: the recording on disk and the same as [`model::Recorded`], with
+//! what limits judge where there are any. Must not touch: terminals; who wants to observe the run
+//! passes a [`ProgressObserver`].
 #![forbid(unsafe_code)]
 
 mod conditions;

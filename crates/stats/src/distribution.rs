@@ -241,8 +241,8 @@ pub(crate) struct Counted {
     values: Distribution,
     /// The same in the histogram's buckets.
     buckets: Histogram,
-    /// The largest values above the counters, of whichever activation: a quantile far out is known
-    /// after one pass. largest first.
+    /// The largest values above the counters, of whichever activation, largest first: a quantile
+    /// far out is known after one pass.
     largest: Vec<i64>,
     /// What a further pass has found: values by their ranks, and how many are above a value.
     by_rank: BTreeMap<u64, i64>,

@@ -50,7 +50,8 @@ impl WorstActivations {
         self.keep
     }
 
-    /// Offers an activation; successive calls have ascending `activation`.
+    /// Offers an activation. Successive calls have ascending `activation`, or all the same where
+    /// only the latencies are asked for.
     pub(crate) fn offer(&mut self, activation: u64, latency_ns: i64) {
         if latency_ns > self.min || self.known.len() < self.keep {
             self.insert(Worst { activation, latency_ns });

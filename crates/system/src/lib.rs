@@ -2,8 +2,8 @@
 //! What several crates ask of Linux in the same way, each written once: [`rights`] that the program
 //! has and its caller lacks, [`files`] opened and replaced safely,
 //! [`process`]es as /proc shows them, how threads are scheduled
-//! ([`scheduling`]), what was used ([`usage`]), memory that is mapped ([`Mapping`]), and results of
-//! calls ([`done`], [`named`]).
+//! ([`scheduling`]), what was used ([`usage`]), memory that is mapped ([`Mapping`]) and allocated
+//! ([`Allocator`]), and results of calls ([`done`], [`named`]).
 //!
 //! In: paths, numbers of processes and threads. Out: what the kernel says of them. Must not touch:
 //! the terminal, recordings, and settings of the machine.
@@ -17,7 +17,7 @@ pub mod scheduling;
 mod sys;
 pub mod usage;
 
-pub use sys::{Mapping, done, signal_action};
+pub use sys::{Allocator, Mapping, done, signal_action};
 
 /// An error with what it is of in front.
 pub fn named(what: impl std::fmt::Display, error: impl Into<std::io::Error>) -> std::io::Error {

@@ -2,7 +2,9 @@
 //! What only the C library or a raw system call can do. Of a thread or a process only its number is
 //! given, which touches no memory; 0 is the caller.
 
+use dlmalloc::GlobalDlmalloc;
 use rustix::mm::{MapFlags, ProtFlags};
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
@@ -28,8 +30,8 @@ pub struct Mapping {
     bytes: usize,
 }
 
-// SAFETY: the memory belongs to the value alone and to no thread: it may be used and unmapped by
-// any.
+// SAFETY: unmapping is all that the value itself does with the memory, and any thread may. What is
+// written there, and by whom, is up to those who take its start.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
@@ -46,6 +48,7 @@ impl Mapping {
         Ok(Mapping { start, bytes: bytes.max(1) })
     }
 
+    /// Where it begins. Not to be used after the value is dropped.
     pub const fn start<T>(&self) -> NonNull<T> {
         self.start.cast()
     }
@@ -57,8 +60,8 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: exactly what was mapped, once. Whoever made a reference into it keeps it no longer
-        // than the value lives.
+        // SAFETY: exactly what was mapped, once. Whoever takes its start owes that nobody uses the
+        // memory after this, no child that runs on it as its stack and no reference into it.
         let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr(), self.bytes) };
         debug_assert!(unmapped.is_ok());
     }
@@ -147,4 +150,69 @@ pub(crate) fn time_ns(clock: libc::clockid_t) -> Option<i64> {
     #[allow(clippy::useless_conversion, reason = "the fields have other widths on other targets")]
     let (seconds, nanos) = (i64::from(time.tv_sec), i64::from(time.tv_nsec));
     Some(seconds * 1_000_000_000 + nanos)
+}
+/// The program's allocator: small blocks are kept for the next that are asked for, and large ones
+/// are the C library's, which gives their memory back to the kernel.
+#[derive(Debug)]
+pub struct Allocator;
+
+/// Bytes from which on a block is a large one.
+const LARGE: usize = 128 << 10;
+
+// SAFETY: each call goes to one of two allocators, which both keep the contract of the trait. A
+// block's layout alone says to which, so that it is given back where it came from.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.size() < LARGE {
+            // SAFETY: the caller's promise about the layout is the one asked for.
+            unsafe { GlobalDlmalloc.alloc(layout) }
+        } else {
+            // SAFETY: as above.
+            unsafe { System.alloc(layout) }
+        }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if layout.size() < LARGE {
+            // SAFETY: the caller's promise about the layout is the one asked for.
+            unsafe { GlobalDlmalloc.alloc_zeroed(layout) }
+        } else {
+            // SAFETY: as above.
+            unsafe { System.alloc_zeroed(layout) }
+        }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if layout.size() < LARGE {
+            // SAFETY: a block of this layout came from the same branch of `alloc`.
+            unsafe { GlobalDlmalloc.dealloc(block, layout) }
+        } else {
+            // SAFETY: as above.
+            unsafe { System.dealloc(block, layout) }
+        }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        match (layout.size() < LARGE, size < LARGE) {
+            // SAFETY: the block is that allocator's before, and by its size after.
+            (true, true) => unsafe { GlobalDlmalloc.realloc(block, layout, size) },
+            // SAFETY: as above.
+            (false, false) => unsafe { System.realloc(block, layout, size) },
+            _ => {
+                // SAFETY: the caller promises that `size` is not 0 and does not overflow when
+                // rounded up to the alignment.
+                let grown = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+                // SAFETY: the layout is valid, as above.
+                let new = unsafe { self.alloc(grown) };
+                if !new.is_null() {
+                    // SAFETY: both blocks are valid for the smaller of their sizes, and a new block
+                    // does not overlap one that is in use.
+                    unsafe { ptr::copy_nonoverlapping(block, new, layout.size().min(size)) };
+                    // SAFETY: the block came from `alloc` with this layout and is not used again.
+                    unsafe { self.dealloc(block, layout) };
+                }
+                new
+            }
+        }
+    }
 }

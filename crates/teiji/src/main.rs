@@ -25,10 +25,10 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use system::rights;
 
-/// musl's own asks the kernel for each larger block and gives it back at once, a fifth of what a
-/// short run costs.
+/// musl's own asks the kernel for each block of some pages and gives it back at once, a tenth of what
+/// a short run costs.
 #[global_allocator]
-static MEMORY: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+static MEMORY: system::Allocator = system::Allocator;
 
 /// Measure and judge wake-up latency on Linux: how late a thread runs after the time it asked to be
 /// woken

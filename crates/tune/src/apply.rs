@@ -140,14 +140,14 @@ pub struct ChangeResult {
     pub is_expected: bool,
 }
 
-/// What the journal has of a plan's changes, those that are chosen by their place. What comes with
-/// another setting is first, so that it is looked at last: then it is gone.
 impl ChangeResult {
     pub(super) const fn new(file: String, obstacle: Option<Obstacle>) -> ChangeResult {
         ChangeResult { file, obstacle, is_expected: false }
     }
 }
 
+/// What the journal has of a plan's changes, those that are chosen by their place. What comes with
+/// another setting is first, so that it is looked at last: then it is gone.
 fn entries_of(plan: &TuningPlan, is_chosen: impl Fn(usize) -> bool) -> Vec<Entry> {
     let entry = |change: &Change| Entry {
         file: change.file.clone(),

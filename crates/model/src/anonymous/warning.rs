@@ -42,7 +42,12 @@ impl Anonymiser<'_> {
                 }
                 self.phrase(found_phrase, Some(found));
                 self.phrase(action_phrase, action.as_deref());
-                each([found, why].into_iter().chain(action), |text| self.sentence(text));
+                each([&mut *found, why].into_iter().chain(&mut *action), |text| {
+                    self.sentence(text)
+                });
+                // A phrase whose values have lost more, or less, than the text has would tell names.
+                keep_if_it_says(found_phrase, Some(found));
+                keep_if_it_says(action_phrase, action.as_deref());
             }
             Warning::OtherWork { processes, percent: _, cpus: _ } => self.processes(processes),
             Warning::LoadsElsewhere { load, bare: _, loaded: _ }
@@ -101,7 +106,7 @@ impl Anonymiser<'_> {
 
     /// One that does not say what stands beside it may have anything in it, and goes.
     fn phrase(&self, phrase: &mut Option<Phrase>, said: Option<&str>) {
-        *phrase = phrase.take().filter(|phrase| said.is_some_and(|said| phrase.says(said)));
+        keep_if_it_says(phrase, said);
         if let Some(phrase) = phrase {
             phrase.texts_mut(&|text| *text = self.sentence(text));
         }
@@ -138,4 +143,8 @@ impl Anonymiser<'_> {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
+}
+
+fn keep_if_it_says(phrase: &mut Option<Phrase>, said: Option<&str>) {
+    *phrase = phrase.take().filter(|phrase| said.is_some_and(|said| phrase.says(said)));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! All probes: one file each, and one line each in [`PROBES`]. Nothing else knows a probe by name.
+//! All probes: one file each, and one line each in [`PROBES`].
 
 mod app;
 mod auto;

@@ -236,10 +236,29 @@ fn end(mut child: Child) {
     let _ = child.wait();
 }
 
-/// The words of a command, as a shell reads them that expands nothing.
+/// The words of a command, as a shell reads them that expands nothing: apart by spaces, but for
+/// those in quotation marks and after a backslash.
 pub(crate) fn words(command: &str) -> Result<Vec<String>, ProgramError> {
-    let words = shlex::split(command).ok_or(ProgramError::Quotation)?;
-    if words.is_empty() { Err(ProgramError::Empty) } else { Ok(words) }
+    let (mut words, mut word, mut quotation) = (Vec::new(), None::<String>, None);
+    let mut characters = command.chars();
+    while let Some(character) = characters.next() {
+        match (character, quotation) {
+            ('\\', None | Some('"')) => word.get_or_insert_default().extend(characters.next()),
+            (character, Some(mark)) if character == mark => quotation = None,
+            ('\'' | '"', None) => {
+                quotation = Some(character);
+                word.get_or_insert_default();
+            }
+            (character, None) if character.is_whitespace() => words.extend(word.take()),
+            (character, _) => word.get_or_insert_default().push(character),
+        }
+    }
+    words.extend(word);
+    match (quotation, words.is_empty()) {
+        (Some(_), _) => Err(ProgramError::Quotation),
+        (None, true) => Err(ProgramError::Empty),
+        (None, false) => Ok(words),
+    }
 }
 
 /// Finds the program of a command.

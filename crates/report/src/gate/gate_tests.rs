@@ -681,7 +681,7 @@ fn of_two_plans(named: &[&str]) -> GateReport {
     }
     let plans =
         vec![("a/plan.toml".into(), of(&["max<1us"])), ("b/plan.toml".into(), of(&["p50<1ms"]))];
-    gate.gate.with_sources(LimitSources { plans, named: of(named) });
+    gate.gate.with_sources(LimitSources { plans, named: of(named) }, |_| true);
     gate
 }
 
@@ -766,7 +766,8 @@ fn a_plan_without_a_recording_keeps_a_gate_from_passing() {
     gate.add(Gate::judge_among(&limits, &examined, true), &examined);
     assert_eq!(gate.gate.verdict(), Verdict::Pass);
     let plans = vec![("a/plan.toml".into(), limits.clone()), ("b/plan.toml".into(), limits)];
-    gate.gate.with_sources(LimitSources { plans, named: Vec::new() });
+    gate.gate
+        .with_sources(LimitSources { plans, named: Vec::new() }, |folder| folder.ends_with("a"));
     assert_eq!(gate.gate.verdict(), Verdict::NotEnough);
     let text = gate.text(Language::English);
     assert!(

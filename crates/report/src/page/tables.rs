@@ -41,7 +41,7 @@ pub(crate) struct Account {
 }
 
 pub(crate) struct Cell {
-    pub(crate) key: String,
+    pub(crate) key: &'static str,
     /// The value itself, where it is exact.
     pub(crate) ns: Option<String>,
     pub(crate) exact: String,

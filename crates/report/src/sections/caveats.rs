@@ -6,7 +6,7 @@
 //! the recording's warning.
 
 use crate::alike::grouped;
-use crate::format::{at_most, count, counted, latency, list};
+use crate::format::{self, at_most, count, counted, latency, list};
 use crate::language::{texts, tr};
 use crate::sections::ending::cut_short;
 use crate::sections::rows::Rows;
@@ -135,7 +135,7 @@ fn steal(document: &Document, times: &[CpuTimeChange]) -> Option<Caveat> {
     let ms = stolen(worst)?;
     let share = 100.0 * ms as f64 / worst.elapsed_ms.max(1) as f64;
     let time = latency(i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1_000_000));
-    let percent = tenths(share);
+    let percent = format::share(share);
     Some(Caveat {
         kind: CaveatKind::Steal,
         percent: share,
@@ -146,7 +146,7 @@ fn steal(document: &Document, times: &[CpuTimeChange]) -> Option<Caveat> {
 
 fn other_work(document: &Document) -> Option<Caveat> {
     let other = document.other_work()?;
-    let percent = tenths(other.percent);
+    let percent = format::share(other.percent);
     let phrase = match other.cpus.first() {
         Some(busy) => tr!(other_work_used_percent, cpu = busy.cpu, percent),
         None => tr!(other_processes_used_percent, percent),
@@ -157,11 +157,6 @@ fn other_work(document: &Document) -> Option<Caveat> {
         phrase,
         short: tr!(other_work_percent, percent),
     })
-}
-
-/// A share to a tenth of a percent; one that is there is not shown as 0.
-fn tenths(percent: f64) -> String {
-    if percent < 0.1 { "<0.1".to_owned() } else { format!("{percent:.1}") }
 }
 
 /// What a single run must not be read without, in a few letters each.

@@ -49,9 +49,20 @@ impl Figure {
         }
     }
 
-    /// As programs name it: `p999`, `peak_to_peak`.
-    pub(crate) fn key(self) -> String {
-        self.name().in_english().replace('.', "").replace(' ', "_")
+    /// As programs name it.
+    pub(crate) const fn key(self) -> &'static str {
+        match self {
+            Figure::Min => "min",
+            Figure::Mean => "mean",
+            Figure::Sd => "sd",
+            Figure::PeakToPeak => "peak_to_peak",
+            Figure::Quantile(Level::P50) => "p50",
+            Figure::Quantile(Level::P90) => "p90",
+            Figure::Quantile(Level::P99) => "p99",
+            Figure::Quantile(Level::P999) => "p999",
+            Figure::Quantile(_) => "p9999",
+            Figure::Max => "max",
+        }
     }
 }
 

@@ -93,8 +93,28 @@ pub(crate) fn subject(warning: &Warning) -> String {
         | Warning::StreamUnread { from, .. } => from.clone(),
         Warning::OtherWork { cpus, .. } => cpus.is_empty().to_string(),
         Warning::Other(OtherWarning { code, .. }) => code.clone(),
-        // Of all others there is one in a run, or one for each thread or CPU.
-        _ => String::new(),
+        // Of these there is one in a run, or one for each thread or CPU.
+        Warning::NoRealTime { .. }
+        | Warning::MemoryNotLocked { .. }
+        | Warning::DmaLatencyNotHeld { .. }
+        | Warning::IntervalShort { .. }
+        | Warning::DiskSlow { .. }
+        | Warning::ClockStepped { .. }
+        | Warning::ThreadUnresponsive { .. }
+        | Warning::SamplesLost { .. }
+        | Warning::AccountEventsLost { .. }
+        | Warning::PageFaults { .. }
+        | Warning::GovernorNotPerformance { .. }
+        | Warning::FrequencyChanged { .. }
+        | Warning::Hypervisor { .. }
+        | Warning::StealTime { .. }
+        | Warning::CpuOfflineChanged { .. }
+        | Warning::IsolatedNotMeasured { .. }
+        | Warning::StreamOffPeriod { .. }
+        | Warning::RowsUntraced { .. }
+        | Warning::TraceEventsLost { .. }
+        | Warning::FellBack { .. }
+        | Warning::ProgramEnded { .. } => String::new(),
     }
 }
 

@@ -8,14 +8,15 @@ use crate::live::Live;
 use crate::output;
 use crate::signals;
 use anyhow::{Context, anyhow};
-use judge::Verdict;
-use model::{End, Examined, Recorded, Warning};
+use judge::{Gate, Verdict};
+use model::{End, Recorded, Warning};
 use plan::Limit;
 use plan::{MachineTime, Nanos, ProcessCpus, Run};
 use probe::ChosenProbe;
 use report::{ChartOptions, GateReport, Language, Report, warning_text};
 use runner::{PreparedRun, RunnerError, Signals, TooShort, execute, grant, try_interval};
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 
 /// What was said.
 #[derive(clap::Args)]
@@ -62,8 +63,8 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     if let [_, _, ..] = &orders[..] {
         executor::new_folder(&folder_of(&orders))?;
     }
-    let (examined, failed) = measured_in_turn(args, &orders, &signals);
-    if examined.is_empty() {
+    let (recorded, gate, failed) = measured_in_turn(args, &orders, &signals);
+    if recorded.is_empty() {
         if orders.len() > 1 {
             // It was made for the recordings, and only an empty one goes.
             let _ = std::fs::remove_dir(folder_of(&orders));
@@ -71,9 +72,7 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
         return Err(failed.unwrap_or_else(|| RunnerError::Interrupted.into()));
     }
     // A limit on runs of which one is missing has not been judged.
-    let is_judged = !args.limits.is_empty() && failed.is_none();
-    let gate = is_judged.then(|| GateReport::judge(&args.limits, &examined));
-    let recorded: Vec<Recorded> = examined.into_iter().map(|one| one.recorded).collect();
+    let gate = gate.filter(|_| failed.is_none());
     say_after(args, orders.len(), &recorded, gate.as_ref())?;
     if let Some(failed) = failed {
         return Err(failed);
@@ -115,9 +114,9 @@ fn measured_in_turn(
     args: &Args,
     orders: &[PreparedRun],
     signals: &Signals,
-) -> (Vec<Examined>, Option<Failure>) {
+) -> (Vec<Recorded>, Option<GateReport>, Option<Failure>) {
     let exact = Limit::exact_request(&args.limits);
-    let judged = (!args.limits.is_empty()).then_some(&exact);
+    let mut gate = (!args.limits.is_empty()).then(GateReport::default);
     let mut live = Live::new(args.quiet || args.json);
     let mut all = Vec::new();
     for order in orders {
@@ -125,20 +124,26 @@ fn measured_in_turn(
         let result = if is_stopped {
             Err(RunnerError::Interrupted)
         } else {
-            execute(order, signals, &mut live, judged)
+            execute(order, signals, &mut live, gate.is_some().then_some(&exact))
         };
         live.clear();
         match result {
-            Ok(examined) => all.push(examined),
+            Ok(examined) => {
+                // At once: an analysis takes memory that the next run would lock.
+                if let Some(gate) = &mut gate {
+                    gate.add(Gate::judge(&args.limits, from_ref(&examined)), &examined);
+                }
+                all.push(examined.recorded);
+            }
             Err(error) => {
                 if orders.len() > 1 {
                     complain!("{} was not measured", order.run.probe);
                 }
-                return (all, Some(error.into()));
+                return (all, gate, Some(error.into()));
             }
         }
     }
-    (all, None)
+    (all, gate, None)
 }
 
 /// What came of it.

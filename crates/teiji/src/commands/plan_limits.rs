@@ -25,11 +25,15 @@ struct OfPlan {
 impl PlanLimits {
     /// Reads them.
     pub fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
-        let of_plan = |folder: PathBuf| {
-            let limits = run::limits(&folder)?;
-            Ok(OfPlan { place: named::same(&folder), folder, limits })
-        };
-        named::plans(paths)?.into_iter().map(of_plan).collect::<Result<_, _>>().map(PlanLimits)
+        let mut plans: Vec<OfPlan> = Vec::new();
+        for folder in named::plans(paths)? {
+            let place = named::same(&folder);
+            // Named twice, it is one plan.
+            if plans.iter().all(|known| known.place != place) {
+                plans.push(OfPlan { limits: run::limits(&folder)?, place, folder });
+            }
+        }
+        Ok(PlanLimits(plans))
     }
 
     /// Those of the plan that a recording is of; empty where it has none.
@@ -81,14 +85,20 @@ impl Judge {
         mut examined: impl FnMut(Examined),
     ) -> Result<GateReport, Failure> {
         let mut report = GateReport::default();
+        let mut places = Vec::new();
         for together in named::judged_together(found)? {
+            places.extend(together.iter().map(|recording| named::same(recording)));
             let limits = self.limits_of(&together);
             let one = recordings::examine_pool(&together, &Limit::exact_request(&limits))?;
             report.add(Gate::judge_among(&limits, &one, !self.has_none()), &one);
             examined(one);
         }
         let plans = self.of_plans.sources();
-        report.gate.with_sources(LimitSources { plans, named: self.named.clone() });
+        let is_recorded = |folder: &Path| {
+            let folder = named::same(folder);
+            places.iter().any(|place| place.starts_with(&folder))
+        };
+        report.gate.with_sources(LimitSources { plans, named: self.named.clone() }, is_recorded);
         Ok(report)
     }
 

@@ -52,6 +52,16 @@ fn no_limit_is_dropped() {
     for words in [format!("{one} a"), format!("a ./{one}"), format!("{one} a b")] {
         assert_eq!(code(&words), Some(1), "{words}");
     }
+    // However often and by whatever name, it is one plan with the recordings that it has.
+    let of_b: Vec<String> = place
+        .listing()
+        .into_iter()
+        .filter(|path| path.starts_with("b/") && path.ends_with(".teiji"))
+        .collect();
+    let alone = code("b");
+    for words in ["b ./b".to_owned(), format!("./{} b", of_b.join(" ./"))] {
+        assert_eq!(code(&words), alone, "{words}");
+    }
 }
 
 #[test]
