@@ -397,7 +397,7 @@ fn skipped_trials_are_not_taken_for_short_ones() {
         assert_eq!(output.out.contains("skipped, which have no value"), code == 3, "{output:?}");
     }
     // Where few were skipped, a quantile tells even if all of those were beyond any limit.
-    place.well("measure --probe spawn -i 100ms -n 10 -t 1 -q -o y.teiji");
+    place.well("measure --probe spawn -i 1s -n 4 -t 1 -q -o y.teiji");
     assert_eq!(place.teiji("gate y.teiji --limit p50<1h").code, Some(0));
 }
 
