@@ -28,8 +28,8 @@ fn a_run_ended_while_it_warms_up_is_no_success() {
     let place = TestFolder::new();
     for words in ["-n 5", "-d forever"] {
         let running = place.start(&format!("measure --warmup 100s -t 1 {words} -o x.teiji"));
-        // On a busy machine the start may be planned anew until it is there.
-        sleep_until(running.begun("x.teiji").whole("/threads/0/start_ns") + 200 * MILLISECOND);
+        // A second into it: on a busy machine the start may be planned anew until it is there.
+        sleep_until(running.begun("x.teiji").whole("/threads/0/start_ns") - 99_000 * MILLISECOND);
         running.signal(Signal::TERM);
         let output = running.end();
         assert_eq!(output.code, Some(4), "{output:?}");
