@@ -23,7 +23,7 @@ cd "$(dirname "$0")/.."
 # between `lints` and `programs`, which build in the same folder: cargo would have one wait for the other.
 declare -A stages_of=(
     [check]="format scripts lints units"
-    [test]="release tools format scripts lints cross programs units kernels cli limits lab faults recordings guests browser"
+    [test]="release tools format scripts lints cross kernels programs lab cli units faults limits recordings guests browser"
 )
 stages_of[all]="${stages_of[test]} processors lab-cpus lab-long guests-long reproducible simulations all-calls"
 # How long each may take on two quiet cores, s: `check` once all is built, the others from nothing.
