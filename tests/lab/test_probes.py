@@ -303,7 +303,7 @@ class Probes(Lab):
                 self.assertEqual(list(columns), ["done_ns", "wakeup_ns", "return_ns"])
                 # On one CPU at one priority the woken thread runs when the other has returned and waits. A tick may come
                 # while it returns.
-                self.assertLess(columns["return_ns"]["p50"], thread["latency_ns"]["min"])
+                self.assertLess(columns["return_ns"]["p99"], thread["latency_ns"]["min"])
                 self.assertGreater(columns["done_ns"]["p50"], columns["wakeup_ns"]["p50"] + thread["latency_ns"]["p50"])
                 self.assertTrue(1_000 < thread["latency_ns"]["p50"] < 10_000, thread["latency_ns"])
                 medians[by] = thread["latency_ns"]["p50"]

@@ -23,11 +23,19 @@ impl Gap {
         let (gaps, rest) = rest.trim_start().strip_prefix("inner/outer(us):")?.split_once("ts:")?;
         let (inner, outer) = gaps.trim().split_once('/')?;
         let mut words = rest.split_ascii_whitespace();
-        seconds(words.next()?).filter(|_| is_number(number))?;
-        let count = match words.find_map(|word| word.strip_prefix("count:")) {
-            Some(count) => Some(count.parse().ok()?),
-            None => None,
-        };
+        seconds(words.next()?)?;
+        number.parse::<u64>().ok().filter(|_| is_number(number))?;
+        // What nobody reads has to be a number all the same, or the line is another one.
+        let mut count = None;
+        for word in words {
+            let (name, value) = word.split_once(':')?;
+            match name {
+                "count" => count = Some(value.parse().ok()?),
+                "nmi-total" => drop(micros(value)?),
+                "nmi-count" => drop(value.parse::<u64>().ok()?),
+                _ => {}
+            }
+        }
         Some(Gap { inner: micros(inner)?, outer: micros(outer)?, count })
     }
 }
@@ -35,6 +43,18 @@ impl Gap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_lines_are_refused() {
+        for end in ["count:x", "count:6 nmi-total:x", "count:6 nmi-count:-", "count"] {
+            let line = format!("#12    inner/outer(us):   11/14    ts:1581527483.343962466 {end}");
+            assert_eq!(Gap::parse(&line), None, "{line}");
+        }
+        assert_eq!(
+            Gap::parse("#99999999999999999999 inner/outer(us): 1/2 ts:1.000000001 count:6"),
+            None
+        );
+    }
 
     #[test]
     fn lines_of_a_kernel() {

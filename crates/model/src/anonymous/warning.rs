@@ -45,7 +45,7 @@ impl Anonymiser<'_> {
                 each([&mut *found, why].into_iter().chain(&mut *action), |text| {
                     self.sentence(text)
                 });
-                // A phrase whose values have lost more, or less, than the text has would tell names.
+                // A phrase whose values have lost other words than the text would tell names.
                 keep_if_it_says(found_phrase, Some(found));
                 keep_if_it_says(action_phrase, action.as_deref());
             }

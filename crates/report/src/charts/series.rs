@@ -235,7 +235,8 @@ pub(crate) struct Resolution {
 }
 
 impl Curve {
-    /// The latencies of `totals`, judged `by_size` or not, in `bins` and in at most so many `equal_bins`.
+    /// The latencies of `totals`, judged `by_size` or not, in `bins` and in at most so many
+    /// `equal_bins`.
     pub(crate) fn new(
         name: String,
         interval_ns: Option<i64>,
