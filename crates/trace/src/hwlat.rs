@@ -31,8 +31,8 @@ impl Gap {
             let (name, value) = word.split_once(':')?;
             match name {
                 "count" => count = Some(value.parse().ok()?),
-                "nmi-total" => drop(micros(value)?),
-                "nmi-count" => drop(value.parse::<u64>().ok()?),
+                "nmi-total" => _ = micros(value)?,
+                "nmi-count" => _ = value.parse::<u64>().ok()?,
                 _ => {}
             }
         }

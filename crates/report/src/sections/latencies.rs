@@ -286,7 +286,17 @@ mod tests {
             let all = std::slice::from_ref(&recorded);
             let language = crate::Language::English;
             let due = Latencies::due(&recorded.threads[0]);
-            let shown = due.few();
+            // Put together here, figure by figure, so that a table of the wrong ones is seen.
+            let of = |ns: Option<i64>| ns.map(micros).or_nothing();
+            let quantile = |level| of(due.quantile(level));
+            let shown = [
+                of(due.moments.min()),
+                of(due.moments.mean().map(format::rounded)),
+                quantile(Level::P50),
+                quantile(Level::P99),
+                quantile(Level::P999),
+                of(due.moments.max()),
+            ];
             let row_of = |text: &str| -> Vec<String> {
                 let cells = text
                     .split(|c: char| c == '|' || c.is_whitespace())
