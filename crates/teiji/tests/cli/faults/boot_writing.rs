@@ -52,7 +52,7 @@ type Texts = BTreeMap<&'static str, String>;
 
 impl Machine {
     fn new() -> Machine {
-        let place = TestFolder::new();
+        let place = TestFolder::on_disk();
         lay_out(&place.join("m"), "laptop");
         for (file, text) in FILES {
             let path = place.join(file);

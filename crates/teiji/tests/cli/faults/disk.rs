@@ -23,7 +23,7 @@ pub fn beside_a_disk(place: &TestFolder, script: &str) -> Option<Output> {
 #[test]
 fn a_disk_that_stalls_for_six_seconds_costs_no_sample() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let script = "
         \"$TEIJI\" measure -q -i 1ms -d 9s -o disk/x.teiji & teiji=$!
         sleep 1; fsfreeze -f disk; sleep 6; fsfreeze -u disk
@@ -47,7 +47,7 @@ fn a_disk_that_stalls_for_six_seconds_costs_no_sample() {
 #[test]
 fn a_power_cut_costs_the_last_second_at_most() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let script = "
         \"$TEIJI\" measure -q -i 1ms -d 60s -t 1 -o disk/x.teiji & teiji=$!
         sleep 4; cut -d' ' -f1 /proc/uptime > cut; cp --sparse=always image copy; kill -INT \

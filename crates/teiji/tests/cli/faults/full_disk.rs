@@ -49,7 +49,7 @@ fn assert_well(output: &Output) {
 #[test]
 fn nothing_is_left_on_a_disk_that_was_full() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let script = "
         cat /dev/zero > disk/filler 2> /dev/null || true
         code=0; \"$TEIJI\" measure -d 1s -o disk/x.teiji > out 2> err || code=$?
@@ -69,7 +69,7 @@ fn nothing_is_left_on_a_disk_that_was_full() {
 #[test]
 fn a_report_without_room() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     place.well("measure -n 20 --warmup 0 -o x.teiji");
     let script = "
         head -c 1000K /dev/zero > disk/filler
@@ -88,7 +88,7 @@ fn a_report_without_room() {
 
 #[test]
 fn a_disk_that_may_only_be_read() {
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let script = "
         mount -t tmpfs -o ro tmpfs disk
         code=0; \"$TEIJI\" measure -d 1s -o disk/x.teiji > out 2> err || code=$?
@@ -108,7 +108,7 @@ fn a_disk_that_may_only_be_read() {
 #[test]
 fn a_disk_that_fills_up_ends_the_run_and_keeps_what_was_written() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let script = "
         code=0; \"$TEIJI\" measure -i 50us -d 20s -t 2 -o disk/x.teiji > out 2> err || code=$?
         echo $code > code
@@ -162,7 +162,7 @@ fn assert_kept_what_was_written(document: &Document) {
 #[test]
 fn all_or_nothing_at_every_filling() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let script = "
         for filled in 0 100 300 500 600 700 750 800 850 900 950 990 1000; do
             head -c ${filled}K /dev/zero > disk/filler || true
@@ -193,7 +193,7 @@ fn all_or_nothing_at_every_filling() {
 #[test]
 fn a_plan_whose_disk_fills_up_keeps_what_was_recorded() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     std::fs::write(
         place.join("plan.toml"),
         "[measure]\ninterval = '50us'\nduration = '20s'\n[vary]\nprio = [10, 20]\n",
@@ -225,7 +225,7 @@ fn a_plan_whose_disk_fills_up_keeps_what_was_recorded() {
 #[test]
 fn output_that_cannot_be_written_is_an_error() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     place.well("measure -n 20 --warmup 0 -o x.teiji");
     std::fs::write(place.join("plan.toml"), "[measure]\nsamples = 20\n[vary]\nprio = [10, 20]\n")
         .unwrap();

@@ -35,7 +35,7 @@ fn in_one_line(text: &str) -> String {
 #[test]
 fn a_clock_that_cannot_be_slept_on_ends_the_run() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let mut command = injected(&place, "clock_nanosleep", "error=EPERM");
     command.args("measure --policy other -i 1ms -d 30s --warmup 0 -t 1 -o x.teiji".split(' '));
     let output = Running::start(command).end();
@@ -58,7 +58,7 @@ fn a_clock_that_cannot_be_slept_on_ends_the_run() {
 #[test]
 fn no_run_outlives_its_end_by_much() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let mut command = injected(&place, "clock_nanosleep", "delay_exit=10000");
     command.args(
         "measure --policy other --catch-up -i 1ms -d 2s --warmup 0 -t 1 -o x.teiji".split(' '),
@@ -79,7 +79,7 @@ fn no_run_outlives_its_end_by_much() {
 #[test]
 fn a_run_that_does_not_wait_for_its_loads_says_so() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     place.well("measure -q -n 100 --settle 0 --load hackbench,groups=1 -o hasty.teiji");
     let document = place.document("hasty.teiji");
     assert!(document.warns_of("load-not-settled"), "{:?}", document.at("/warnings"));
@@ -101,7 +101,7 @@ fn a_run_that_does_not_wait_for_its_loads_says_so() {
 #[test]
 fn interrupted_while_loads_settle() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let mut command = place.command(TEIJI);
     command.args([
         "measure",
@@ -130,7 +130,7 @@ fn interrupted_while_loads_settle() {
 #[test]
 fn a_disk_that_refuses_to_sync_ends_the_run() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let mut command = injected(&place, "fdatasync", "error=EIO:when=2+");
     command.args("measure -q -i 10ms -d 30s -t 1 -o x.teiji".split(' '));
     let output = Running::start(command).end();
@@ -151,7 +151,7 @@ fn a_disk_that_refuses_to_sync_ends_the_run() {
 #[test]
 fn interrupted_while_files_are_synced() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let mut command = injected(&place, "fsync", "delay_exit=3000000");
     command.args("measure -q -i 10ms -d 30s -t 1 -o x.teiji".split(' '));
     let running = Running::start(command);
@@ -169,7 +169,7 @@ fn interrupted_while_files_are_synced() {
 #[test]
 fn a_slow_disk_is_in_no_latency() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let mut command = injected(&place, "/^rename", "delay_exit=700000");
     command.args("measure -q -i 1ms -d 1s -t 1 -o x.teiji".split(' '));
     let output = Running::start(command).end();

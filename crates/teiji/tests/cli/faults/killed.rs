@@ -29,7 +29,7 @@ pub fn due(shown: &str) -> Vec<i64> {
 /// Kills a run so long after its first activation.
 fn killed_after(moment: i64, load: &str) {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let running = place.start(&format!("measure -i 1ms -d 20s {load} -o x.teiji"));
     let threads = running.begun("x.teiji").threads();
     sleep_until(threads[0].whole("/start_ns") + moment);
@@ -89,7 +89,7 @@ fn during_warm_up() {
 #[test]
 fn cut_off_and_damaged() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let running = place.start("measure -i 1ms -d 20s -a 0 -o x.teiji");
     sleep_until(running.begun("x.teiji").threads()[0].whole("/start_ns") + 2_200 * MILLISECOND);
     running.signal(Signal::KILL);
@@ -186,7 +186,7 @@ fn cut_off_and_damaged() {
 fn while_loads_start() {
     let _turn = beside_others();
     for wait in [0, 10, 40] {
-        let place = TestFolder::new();
+        let place = TestFolder::on_disk();
         let running = place.start("measure -i 1ms -d 20s --load hackbench,groups=20 -o x.teiji");
         // Not its listing: a folder may be renamed while that looks into it.
         soon("there is something", || std::fs::read_dir(place.path()).unwrap().next().is_some());

@@ -68,7 +68,7 @@ fn assert_lost_what_rings_do_not_hold(
 #[test]
 fn a_recorder_that_is_stopped_loses_what_the_rings_do_not_hold() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let running = place.start("measure -q -i 1ms -d 14s -o x.teiji");
     running.begun("x.teiji");
     let mut strace = place.command("strace");
@@ -90,7 +90,7 @@ fn a_recorder_that_is_stopped_loses_what_the_rings_do_not_hold() {
 #[test]
 fn a_disk_that_stalls_longer_than_the_rings_hold_loses_what_is_counted() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let script = format!(
         "\"$TEIJI\" measure -q -i 1ms -d 14s -o disk/x.teiji & teiji=$!
         sleep 1.5; fsfreeze -f disk; sleep {}; fsfreeze -u disk

@@ -61,7 +61,7 @@ fn stop_and_go(running: &Running, start: i64) -> Vec<Stall> {
 
 fn five_stalls_show(scheduling: &str, stall: impl FnOnce(&Running, CpuId, i64) -> Vec<Stall>) {
     let _turn = exclusive();
-    let (place, cpu) = (TestFolder::new(), quiet_cpu());
+    let (place, cpu) = (TestFolder::on_disk(), quiet_cpu());
     let running =
         place.start(&format!("measure -i 1ms -n 4000 {scheduling} -a {cpu} -o stalled.teiji"));
     let start = running.begun("stalled.teiji").threads()[0].whole("/start_ns");

@@ -197,7 +197,7 @@ fn walk_on_top(
 #[test]
 fn killed_at_each_call_on_top_of_what_stays() {
     let _turn = beside_others();
-    let (place, other) = (TestFolder::new(), TestFolder::new());
+    let (place, other) = (TestFolder::on_disk(), TestFolder::new());
     let root = place.join("m");
     lay_out(&root, "laptop");
     let machine = vec!["--root".to_owned(), root.display().to_string()];
@@ -213,7 +213,7 @@ fn killed_at_each_call_on_top_of_what_stays() {
     // How often a program reads until its command has ended is not always the same.
     let command = Tuned {
         changes: owned("--cpus 1-3 --only governor,timer-migration -- true"),
-        ..on(TestFolder::new(), "")
+        ..on(TestFolder::on_disk(), "")
     };
     let calls = walk_on_top(&second, &first, &CALLS, &|| contents(&root)).and_then(|calls| {
         Some(
@@ -236,7 +236,7 @@ fn owned(words: &str) -> Vec<String> {
 #[test]
 fn killed_at_each_call_every_file_comes_back() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let root = place.join("m");
     lay_out(&root, "laptop");
     let tuned = Tuned {
@@ -255,7 +255,7 @@ fn killed_at_each_call_every_file_comes_back() {
 #[test]
 fn killed_at_each_call_groups_of_version_1_come_back() {
     let _turn = beside_others();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let root = place.join("m");
     lay_out(&root, "laptop");
     let file = |path: &str, text: &str| {
@@ -333,7 +333,7 @@ fn killed_at_each_call_the_kernels_settings_come_back() {
     let only = "--only statistics-interval,compaction,timer-migration,numa-balancing,\
                 transparent-hugepages";
     let changes = owned(&format!("--cpus {} {only}", quiet_cpu()));
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let state = ["state", "state/lock", "state/journal.json", "state/journal.json.new"]
         .map(|name| place.join(name));
     let files = state.into_iter().chain(HARMLESS.map(PathBuf::from)).collect();
@@ -347,7 +347,7 @@ fn killed_at_each_call_the_kernels_settings_come_back() {
 /// Nobody is left to put anything back when the command ends.
 #[test]
 fn killed_while_its_command_runs() {
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let root = place.join("m");
     lay_out(&root, "laptop");
     let before = contents(&root);

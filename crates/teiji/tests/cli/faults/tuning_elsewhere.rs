@@ -25,7 +25,7 @@ impl Machine {
         }
         let restored = PutBack(harmless());
         fs::write(INTERVAL, "3").unwrap();
-        Some(Machine { place: TestFolder::new(), _restored: restored })
+        Some(Machine { place: TestFolder::on_disk(), _restored: restored })
     }
 
     pub fn call(&self, program: &str, words: &[&str]) -> Output {

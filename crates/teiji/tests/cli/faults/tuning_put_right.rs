@@ -196,7 +196,7 @@ fn an_ordinary_user_is_told_and_goes_on() {
 /// Where nothing is left, it costs one file that cannot be opened.
 #[test]
 fn without_a_journal_one_open_fails_and_nothing_else_is_done() {
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let mut command = place.command("strace");
     command.env("TEIJI_STATE", place.join("state")).args([
         "-f",

@@ -13,7 +13,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 fn with_laptop() -> TestFolder {
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     lay_out(&place.join("m"), "laptop");
     place
 }
@@ -62,7 +62,7 @@ fn under_nohup_a_closed_terminal_does_not_end_a_proof() {
     }
     let _restored = PutBack(harmless());
     fs::write("/proc/sys/vm/stat_interval", "3").unwrap();
-    let place = TestFolder::new();
+    let place = TestFolder::on_disk();
     let words = format!(
         "tune --prove --cpus {} --only statistics-interval --rounds 1 -d 200ms",
         quiet_cpu()

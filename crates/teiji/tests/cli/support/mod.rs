@@ -160,9 +160,21 @@ fn heed_signals() {
 }
 
 impl TestFolder {
+    /// In memory where there is such a place: rows that a slow disk loses are no matter of these
+    /// tests, but of those in `faults`.
     pub fn new() -> Self {
+        let memory = Path::new("/dev/shm");
+        Self::within(if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() })
+    }
+
+    /// For what concerns disks: there rows may be lost while the machine is busy with others.
+    pub fn on_disk() -> Self {
+        Self::within(std::env::temp_dir())
+    }
+
+    fn within(folder: PathBuf) -> Self {
         heed_signals();
-        TestFolder(tempfile::Builder::new().prefix("teiji-test-").tempdir().unwrap())
+        TestFolder(tempfile::Builder::new().prefix("teiji-test-").tempdir_in(folder).unwrap())
     }
 
     pub fn path(&self) -> &Path {
