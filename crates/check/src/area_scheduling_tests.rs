@@ -40,7 +40,7 @@ fn a_program_of_ordinary_threads_is_late_by_its_slack() {
         file(dir.path(), "proc/70/timerslack_ns", slack);
         let mut check = RunCheck::begin(&host, &[CpuId(1)], None);
         check.see_program(&host, MeasuredProgram::Runs(70));
-        check.end(&host).len()
+        check.end(&host, &host.process_lines()).len()
     };
     assert_eq!((warned(0, "4000000"), warned(0, "50000"), warned(1, "4000000")), (1, 0, 0));
 }

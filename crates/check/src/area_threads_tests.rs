@@ -190,10 +190,9 @@ fn few_files_are_read_of_each_thread() {
         !findings.iter().any(|finding| finding.found.to_string().contains("timer_list")),
         "{findings:?}"
     );
-    let per_thread = u64::from(THREADS + REAL_TIME);
-    // All else that is looked at on a machine without files.
+    // Beside the line of each, all else that is looked at on a machine without files.
     let others = 300;
-    assert!((per_thread..per_thread + others).contains(&machine.reads()), "{}", machine.reads());
+    assert!(machine.reads() < u64::from(REAL_TIME) + others, "{}", machine.reads());
 }
 
 /// Two findings once gave two commands for one worker.

@@ -5,8 +5,8 @@
 use super::debug_table::{DEBUG_ARGUMENTS, DEBUG_OPTIONS};
 use super::words::is_one_off;
 use host::HostRoot;
-use host::regular_file::MAX_BYTES;
-use std::collections::BTreeSet;
+use host::regular_file::{MAX_BYTES, text_of};
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -65,7 +65,7 @@ const ASKED: [&str; 37] = [
     "XENO_OPT_TIMING_SCHEDLAT",
 ];
 
-static ALL_ASKED: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
+static ALL_ASKED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
     let of_arguments = DEBUG_ARGUMENTS.iter().map(|debug| debug.option);
     ASKED.into_iter().chain(DEBUG_OPTIONS).chain(of_arguments).collect()
 });
@@ -117,11 +117,14 @@ impl KernelConfig {
         let (mut line, mut number) = (Vec::new(), 0_u32);
         while matches!(text.read_until(b'\n', &mut line), Ok(1..)) {
             number += 1;
-            let text = String::from_utf8_lossy(&line);
-            has_options |= config.add(text.trim());
+            let text = text_of(line);
+            has_options |= config.add(text.trim_ascii());
             if is_checked && config.odd.len() < MAX_ODD {
-                config.odd.extend(odd(text.trim()).map(|odd| format!("line {number}: {odd}")));
+                config
+                    .odd
+                    .extend(odd(text.trim_ascii()).map(|odd| format!("line {number}: {odd}")));
             }
+            line = text.into_bytes();
             line.clear();
         }
         has_options.then_some(config)

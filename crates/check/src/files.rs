@@ -38,7 +38,7 @@ impl<'a> Files<'a> {
     fn recorded(&self, path: &str, read: io::Result<Vec<u8>>) -> Option<String> {
         self.reads.set(self.reads.get() + 1);
         match read {
-            Ok(bytes) => Some(String::from_utf8_lossy(&bytes).trim().to_owned()),
+            Ok(bytes) => Some(regular_file::text_of(bytes).trim().to_owned()),
             Err(error) => {
                 if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
                     self.unreadable.borrow_mut().push(format!("/{path}: {error}"));

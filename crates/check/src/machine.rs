@@ -7,7 +7,7 @@ use super::config::{KernelConfig, version_of};
 use super::files::Files;
 use super::sets::{sorted, without};
 use super::thread::{self, Thread};
-use host::{HostRoot, cpu, kernel};
+use host::{HostRoot, ProcessLines, cpu, kernel};
 use plan::CpuId;
 use std::cell::OnceCell;
 use std::ops::Deref;
@@ -101,6 +101,12 @@ impl<'a> Machine<'a> {
         machine
     }
 
+    /// With the threads of these processes.
+    pub(crate) fn with_processes(mut self, processes: &ProcessLines) -> Self {
+        self.threads = OnceCell::from(thread::all(&self.files, processes));
+        self
+    }
+
     /// As it is during a run on CPUs that somebody set apart, or not, and that measures a process.
     pub(crate) fn in_run(mut self, chosen: bool, program: Option<u32>, is_ordinary: bool) -> Self {
         (self.chosen, self.program, self.is_ordinary) = (Some(chosen), program, is_ordinary);
@@ -185,7 +191,7 @@ impl<'a> Machine<'a> {
 
     /// Every thread that can be seen.
     pub(crate) fn threads(&self) -> &[Thread] {
-        self.threads.get_or_init(|| thread::all(&self.files))
+        self.threads.get_or_init(|| thread::all(&self.files, &self.root().process_lines()))
     }
 
     /// The timers of each CPU, where they can be listed in a short time: the kernel takes a time

@@ -7,7 +7,7 @@ use super::finding::{Check, Finding, Status};
 use super::machine::{CheckOptions, Machine};
 use super::sets::sorted;
 use super::thread::{RANK_OF_DEADLINE, Thread, with_descendants};
-use host::HostRoot;
+use host::{HostRoot, ProcessLines};
 use model::{Warning, phrase};
 use plan::{CpuId, Policy, Scheduling};
 
@@ -53,7 +53,8 @@ impl RunCheck {
             .or_else(|| Some(host.online_cpus()));
         let options = CheckOptions::to_measure(cpus, priority);
         let mut check = RunCheck { options, program: None, is_ordinary: false, before: Vec::new() };
-        check.before = check.bad(host, |check| check.tunable && !OF_THREADS.contains(&check.id));
+        let is_wanted = |check: &Check| check.tunable && !OF_THREADS.contains(&check.id);
+        check.before = check.bad(Machine::new(host, &check.options), is_wanted);
         check
     }
 
@@ -90,10 +91,11 @@ impl RunCheck {
         }
     }
 
-    /// What is bad now, when the run has ended, and what was when it began, but for what a run
-    /// warns of by itself.
-    pub fn end(self, host: &HostRoot) -> Vec<Warning> {
-        let mut bad = self.bad(host, |_| true);
+    /// What is bad now, when the run has ended and these processes are there, and what was when it
+    /// began, but for what a run warns of by itself.
+    pub fn end(self, host: &HostRoot, processes: &ProcessLines) -> Vec<Warning> {
+        let machine = Machine::new(host, &self.options).with_processes(processes);
+        let mut bad = self.bad(machine, |_| true);
         for mut finding in self.before {
             if bad.iter().all(|other| other.id != finding.id) {
                 finding.found = phrase!("when-the-run-began", found = finding.found);
@@ -103,8 +105,7 @@ impl RunCheck {
         bad.into_iter().map(Warning::from).collect()
     }
 
-    fn bad(&self, host: &HostRoot, is_wanted: impl Fn(&Check) -> bool) -> Vec<Finding> {
-        let machine = Machine::new(host, &self.options);
+    fn bad(&self, machine: Machine<'_>, is_wanted: impl Fn(&Check) -> bool) -> Vec<Finding> {
         // CPUs that nobody set apart are as busy with interrupts as any.
         let are_isolated = machine.measured().iter().all(|cpu| machine.isolated.contains(cpu));
         let machine = machine.in_run(are_isolated, self.program, self.is_ordinary);

@@ -32,13 +32,19 @@ fn what_was_bad_when_the_run_began_is_said_when_it_has_ended() {
     let host = HostRoot::at(dir.path());
     file(dir.path(), "sys/kernel/mm/ksm/run", "1\n");
     let check = RunCheck::begin(&host, &cpus(&[1]), at(90));
-    assert_eq!(said(&check.clone().end(&host)), [("same-page-merging", "runs")]);
+    assert_eq!(
+        said(&check.clone().end(&host, &host.process_lines())),
+        [("same-page-merging", "runs")]
+    );
     file(dir.path(), "sys/kernel/mm/ksm/run", "0\n");
     assert_eq!(
-        said(&check.end(&host)),
+        said(&check.end(&host, &host.process_lines())),
         [("same-page-merging", "runs (when the run began, and not when it ended)")]
     );
-    assert_eq!(said(&RunCheck::begin(&host, &cpus(&[1]), at(90)).end(&host)), []);
+    assert_eq!(
+        said(&RunCheck::begin(&host, &cpus(&[1]), at(90)).end(&host, &host.process_lines())),
+        []
+    );
 }
 
 /// They are read when the run has ended.
@@ -49,7 +55,10 @@ fn threads_delay_no_run() {
     make(dir.path(), &Made { id: 70, priority: 99, cpu: 1, ..Made::default() });
     let check = RunCheck::begin(&host, &cpus(&[1]), at(90));
     assert_eq!(check.before, []);
-    assert_eq!(said(&check.end(&host)), [("threads-above", "daemon 70 at 99 on CPU 1")]);
+    assert_eq!(
+        said(&check.end(&host, &host.process_lines())),
+        [("threads-above", "daemon 70 at 99 on CPU 1")]
+    );
 }
 
 #[test]
@@ -60,11 +69,21 @@ fn threads_on_other_cpus_are_in_nobodys_way() {
         dir.path(),
         &Made { id: 70, priority: 99, cpu: 0, allowed: Some("0-1"), ..Made::default() },
     );
-    assert_eq!(said(&RunCheck::begin(&host, &cpus(&[2, 3]), at(90)).end(&host)), []);
-    assert_eq!(said(&RunCheck::begin(&host, &cpus(&[1, 2]), at(90)).end(&host)).len(), 1);
+    assert_eq!(
+        said(&RunCheck::begin(&host, &cpus(&[2, 3]), at(90)).end(&host, &host.process_lines())),
+        []
+    );
+    assert_eq!(
+        said(&RunCheck::begin(&host, &cpus(&[1, 2]), at(90)).end(&host, &host.process_lines()))
+            .len(),
+        1
+    );
     // No priority comes before SCHED_DEADLINE.
     let deadline = Some(Scheduling { policy: Policy::Deadline, prio: None });
-    assert_eq!(said(&RunCheck::begin(&host, &cpus(&[1, 2]), deadline).end(&host)), []);
+    assert_eq!(
+        said(&RunCheck::begin(&host, &cpus(&[1, 2]), deadline).end(&host, &host.process_lines())),
+        []
+    );
 }
 
 /// CPUs that were not set apart get interrupts as any do.
@@ -80,7 +99,8 @@ fn interrupts_are_said_of_isolated_cpus_only() {
         file(dir.path(), "proc/irq/5/smp_affinity_list", "0-3\n");
         file(dir.path(), "proc/irq/5/effective_affinity_list", "3\n");
         let host = HostRoot::at(dir.path());
-        let warnings = RunCheck::begin(&host, &cpus(&[3]), at(90)).end(&host);
+        let warnings =
+            RunCheck::begin(&host, &cpus(&[3]), at(90)).end(&host, &host.process_lines());
         assert_eq!(warnings.len(), expected, "{warnings:?}");
     }
 }
@@ -139,7 +159,7 @@ fn a_measured_program_is_judged_by_its_own_priority() {
     let ended = |program| {
         let mut check = RunCheck::begin(&host, &cpus(&[0, 1, 2, 3]), None);
         check.see_program(&host, program);
-        said(&check.end(&host))
+        said(&check.end(&host, &host.process_lines()))
             .into_iter()
             .map(|(check, found)| format!("{check}: {found}"))
             .collect::<Vec<_>>()

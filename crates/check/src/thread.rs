@@ -2,6 +2,7 @@
 //! Threads as /proc shows them: their policy and priority, and the CPUs that they may run on.
 
 use super::files::Files;
+use host::ProcessLines;
 use plan::CpuId;
 use system::process::Stat;
 
@@ -83,22 +84,19 @@ impl Thread {
     }
 }
 
-/// Every thread that can be seen. One file is read of each, and a second one of those with a
-/// real-time policy. Where a process has one thread, as most have, its own file is that one's.
-pub(crate) fn all(files: &Files<'_>) -> Vec<Thread> {
-    let pids = files.names("proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
-    pids.flat_map(|pid| match only_thread(files, pid) {
+/// Every thread of these processes. One file is read of each, and a second one of those with a
+/// real-time policy. Where a process has one thread, as most have, its line is that one's.
+pub(crate) fn all(files: &Files<'_>, processes: &ProcessLines) -> Vec<Thread> {
+    let of = |(pid, line)| match only_thread(files, pid, line) {
         Some(thread) => vec![thread],
         None => threads_of(files, pid),
-    })
-    .collect()
+    };
+    processes.iter().flat_map(of).collect()
 }
 
-fn only_thread(files: &Files<'_>, pid: u32) -> Option<Thread> {
-    let folder = format!("proc/{pid}");
-    let line = files.text(&format!("{folder}/stat"))?;
-    let is_only = Stat::parse(&line)?.field(20) == Some(1);
-    is_only.then(|| thread_in(files, pid, &folder, &line)).flatten()
+fn only_thread(files: &Files<'_>, pid: u32, line: &str) -> Option<Thread> {
+    let is_only = Stat::parse(line)?.field(20) == Some(1);
+    is_only.then(|| thread_in(files, pid, &format!("proc/{pid}"), line)).flatten()
 }
 
 fn threads_of(files: &Files<'_>, pid: u32) -> Vec<Thread> {

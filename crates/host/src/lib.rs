@@ -39,5 +39,5 @@ mod usage;
 pub use dma_latency::{DmaLatency, HostError};
 pub use judge::{FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES, isolated_not_measured, warnings};
 pub use other_work::other_work;
-pub use processes::ProcessTimes;
+pub use processes::ProcessLines;
 pub use root::HostRoot;

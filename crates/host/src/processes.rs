@@ -2,8 +2,9 @@
 //! Which processes used CPU time between two snapshots.
 //!
 //! CPU time shows how busy a machine was; this shows with what. One small file is read for each
-//! process: some 20 µs each, before and after a run. Those that ended between the snapshots are not
-//! seen: how much work there was, CPU times say.
+//! process: some 20 µs each, before and after a run, and what looks at threads then reads none of
+//! them again. Those that ended between the snapshots are not seen: how much work there was, CPU
+//! times say.
 
 use crate::HostRoot;
 use crate::proc_stat::MS_PER_TICK;
@@ -15,9 +16,9 @@ use system::process::{Stat, numbers};
 /// Processes that a recording names.
 const MAX_NAMED: usize = 8;
 
-/// The CPU time of every process that can be seen, at one moment.
+/// /proc/PID/stat of every process that can be seen, at one moment.
 #[derive(Clone, Debug, Default)]
-pub struct ProcessTimes(BTreeMap<u32, Process>);
+pub struct ProcessLines(BTreeMap<u32, String>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Process {
@@ -31,10 +32,11 @@ struct Process {
 }
 
 impl HostRoot {
-    /// Looks at all processes. One that ends meanwhile, or that may not be read, is left out.
-    pub fn process_times(&self) -> ProcessTimes {
-        let read = |pid| Some((pid, process(&self.text(&format!("proc/{pid}/stat")).ok()?)?));
-        ProcessTimes(numbers(&self.path("proc")).filter_map(read).collect())
+    /// Looks at all processes. Of one that ends meanwhile, or that may not be read, the line is
+    /// empty.
+    pub fn process_lines(&self) -> ProcessLines {
+        let read = |pid| (pid, self.text(&format!("proc/{pid}/stat")).unwrap_or_default());
+        ProcessLines(numbers(&self.path("proc")).map(read).collect())
     }
 }
 
@@ -47,24 +49,30 @@ impl HostRoot {
     }
 }
 
-impl ProcessTimes {
+impl ProcessLines {
+    /// The lines with the numbers of their processes, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.0.iter().map(|(pid, line)| (*pid, line.as_str()))
+    }
+
+    fn process(&self, pid: u32) -> Option<Process> {
+        process(self.0.get(&pid)?)
+    }
+
     /// What was used since an earlier snapshot, by process `own` and by the others.
-    pub fn since(&self, before: &ProcessTimes, own: u32) -> Processes {
-        let used = |pid: &u32, is: &Process| {
-            let was = before
-                .0
-                .get(pid)
-                .filter(|was| was.started == is.started)
-                .map_or(0, |was| was.cpu_ms);
-            is.cpu_ms.saturating_sub(was)
+    pub fn since(&self, before: &ProcessLines, own: u32) -> Processes {
+        let used = |pid: u32, is: &Process| {
+            let was = before.process(pid).filter(|was| was.started == is.started);
+            is.cpu_ms.saturating_sub(was.map_or(0, |was| was.cpu_ms))
         };
-        let own_ms = self.0.get(&own).map_or(0, |is| used(&own, is));
-        let others = self.0.iter().filter(|(pid, _)| **pid != own);
+        let own_ms = self.process(own).map_or(0, |is| used(own, &is));
+        let others = self.0.keys().copied().filter(|pid| *pid != own);
         let mut busiest: Vec<BusyProcess> = others
+            .filter_map(|pid| Some((pid, self.process(pid)?)))
             .map(|(pid, is)| BusyProcess {
-                pid: *pid,
-                name: is.name.clone(),
-                cpu_ms: used(pid, is),
+                pid,
+                cpu_ms: used(pid, &is),
+                name: is.name,
                 kernel_thread: is.kernel_thread,
             })
             .filter(|process| process.cpu_ms > 0)
@@ -136,7 +144,7 @@ mod tests {
             line(41, "idle", 0, 3, 3, 9),
             line(50, "teiji", 0, 12, 3, 9),
         ]);
-        let found = after.process_times().since(&before.process_times(), 50);
+        let found = after.process_lines().since(&before.process_lines(), 50);
         assert_eq!((found.own_ms, after.waited_for_ms(50), after.waited_for_ms(51)), (50, 140, 0));
         let busy = |pid, name: &str, cpu_ms, kernel_thread| BusyProcess {
             pid,
@@ -156,7 +164,7 @@ mod tests {
         let shells = (100..132).map(|pid| line(pid, "sh", 0, 5, 1, 9));
         let kernel = (10..20).map(|pid| line(pid, "ksoftirqd", KERNEL_THREAD, 0, 2, 9));
         let (_after, after) = machine(&shells.chain(kernel).collect::<Vec<_>>());
-        let found = after.process_times().since(&before.process_times(), 50);
+        let found = after.process_lines().since(&before.process_lines(), 50);
         assert_eq!(
             (found.others_ms, found.kernel_ms, found.busiest.len()),
             (Some(32 * 60), Some(10 * 20), MAX_NAMED)
@@ -165,8 +173,8 @@ mod tests {
 
     #[test]
     fn this_process_is_there() {
-        let times = HostRoot::system().process_times();
-        assert!(times.0.contains_key(&std::process::id()));
+        let lines = HostRoot::system().process_lines();
+        assert!(lines.0.contains_key(&std::process::id()));
     }
 
     proptest! {

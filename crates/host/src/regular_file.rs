@@ -62,6 +62,13 @@ fn within<T: Send + 'static>(
     receiver.recv_timeout(time).unwrap_or_else(|_| Err(late()))
 }
 
+/// The text that these bytes are, whatever of them is none: nothing promises UTF-8, and no byte may
+/// cost us the rest of a file.
+pub fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
 /// All of a regular file that is a text.
 pub fn text(path: &Path) -> io::Result<String> {
     as_text(read(path)?)

@@ -58,13 +58,12 @@ impl HostRoot {
         regular_file::read(&self.path(relative))
     }
 
-    /// The text of a regular file. Device trees end their strings with NUL, and nothing promises
-    /// UTF-8: no byte may cost us the rest of the file.
+    /// The text of a regular file. Device trees end their strings with NUL.
     ///
     /// # Errors
     /// When it cannot be read.
     pub fn text(&self, relative: &str) -> io::Result<String> {
-        Ok(String::from_utf8_lossy(&self.bytes(relative)?).into_owned())
+        Ok(regular_file::text_of(self.bytes(relative)?))
     }
 }
 

@@ -78,7 +78,7 @@ pub fn execute(
     let mut document = document::initial_document(order, host.snapshot());
     let mut machine_check = machine_check::begin(order, &host);
     let own = std::process::id();
-    let mut processes_before = (host.process_times(), host.waited_for_ms(own));
+    let mut processes_before = (host.process_lines(), host.waited_for_ms(own));
     let mut folder = Folder::create(&order.directory, &document)?;
     let cancelled = || signals.caught().is_some();
     let mut loads = Loads::start(
@@ -108,7 +108,7 @@ pub fn execute(
     // within it.
     if !order.run.loads.is_empty() {
         document.host.before = host.snapshot();
-        processes_before = (host.process_times(), host.waited_for_ms(own));
+        processes_before = (host.process_lines(), host.waited_for_ms(own));
     }
     let poll = if observer.observes() { POLL_SHOWN } else { POLL };
     let slots = measurement.consumers.iter().map(probe::Consumer::slots).max().unwrap_or(0);
@@ -165,11 +165,13 @@ pub fn execute(
     document.warnings.extend(loads.warnings());
     // Tracers end only now that the machine is quiet.
     drop(measurement);
-    let mut processes = host.process_times().since(&processes_before.0, own);
+    let processes_after = host.process_lines();
+    let mut processes = processes_after.since(&processes_before.0, own);
     // Of a probe that starts processes. Those of loads are waited for only when they are stopped.
     processes.own_ms += children_ms;
     document.host.processes = Some(processes);
-    document.warnings.extend(machine_check.map(|check| check.end(&host)).unwrap_or_default());
+    let bad = machine_check.map(|check| check.end(&host, &processes_after));
+    document.warnings.extend(bad.unwrap_or_default());
     document.end = Some(document::end(control.reason(), signals.caught()));
     Ok(closing(order, folder, document, &results, tracks, ended, judged)?)
 }
