@@ -21,7 +21,7 @@ mod changes_tests;
 pub mod cpu;
 mod dma_latency;
 pub mod interrupts;
-mod judge;
+
 pub mod kernel;
 mod other_work;
 pub mod proc_stat;
@@ -35,9 +35,10 @@ mod tests {
     pub(crate) mod machines;
 }
 mod usage;
+mod warnings;
 
 pub use dma_latency::{DmaLatency, HostError};
-pub use judge::{FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES, isolated_not_measured, warnings};
 pub use other_work::other_work;
 pub use processes::ProcessLines;
 pub use root::HostRoot;
+pub use warnings::{FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES, isolated_not_measured, warnings};

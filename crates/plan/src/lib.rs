@@ -2,8 +2,8 @@
 //! What to measure.
 //!
 //! The values that users write (`200us`, `1-3,!2`, `hackbench,groups=10`) and the one struct they
-//! add up to, [`Run`], which travels unchanged from the command line to `run.json`; and [`Guest`],
-//! the machine of the lab that it may run in.
+//! add up to, [`Run`], which travels from the command line to `run.json` (what was left to the
+//! machine is filled in); and [`Guest`], the machine of the lab that it may run in.
 //!
 //! In: text and plain values. Out: a checked [`Run`], or an error that names what was wrong and
 //! what would be right. Must not touch: clocks, files, the machine. Whatever depends on the machine
@@ -32,7 +32,7 @@ pub use combinations::{Combination, PlannedRun, in_toml};
 pub use cpus::{CpuError, CpuId, CpuList, ProcessCpus};
 pub use guest::{Guest, GuestError, GuestTime, Machine, MachineTime, shift_of_cpus, shift_of_mips};
 pub use interval::Interval;
-pub use limit::{Count, Figure, Limit, LimitError, Relation, Subject};
+pub use limit::{Count, Figure, Limit, LimitError, Relation, Subject, share};
 pub use load_spec::{LoadSpec, LoadSpecError};
 pub use nanos::{DurationError, Nanos, Unit};
 pub use phase::Phase;

@@ -191,10 +191,11 @@ impl FromStr for Limit {
         let form = || LimitError::Form(text.to_owned());
         let plain: String = text.chars().filter(|c| !c.is_whitespace()).collect();
         let (comparison, confidence) = match plain.split_once('@') {
-            Some((comparison, confidence)) => (
-                comparison,
-                Some(share(confidence).ok_or_else(|| LimitError::Confidence(text.to_owned()))?),
-            ),
+            Some((comparison, confidence)) => {
+                let above_half = |share: &f64| *share > 0.5 && *share < 1.0;
+                let wrong = || LimitError::Confidence(text.to_owned());
+                (comparison, Some(share(confidence).filter(above_half).ok_or_else(wrong)?))
+            }
             None => (plain.as_str(), None),
         };
         // The `>` of a rate stands before the relation and within brackets.
@@ -260,13 +261,12 @@ fn subject(
     Ok(value.parse().ok().map(|limit| Subject::Count { of, limit }))
 }
 
-/// `95%` or `0.95`, above one half.
-fn share(text: &str) -> Option<f64> {
-    let value = match text.strip_suffix('%') {
-        Some(percent) => percent.parse::<f64>().ok()? / 100.0,
-        None => text.parse::<f64>().ok()?,
-    };
-    (value > 0.5 && value < 1.0).then_some(value)
+/// `10%` or `0.1`.
+pub fn share(text: &str) -> Option<f64> {
+    match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
+        None => text.parse().ok(),
+    }
 }
 
 impl fmt::Display for Limit {

@@ -3,9 +3,9 @@
 //! Markdown and as pictures.
 
 use crate::charts;
+use crate::charts::definition::Chart;
 use crate::charts::options::ChartOptions;
 use crate::charts::series::Charts;
-use crate::charts::words::Chart;
 use crate::language::{InEach, Language, in_language};
 use crate::overview::{self, Overview};
 use crate::page::page_texts::PageTexts;
@@ -78,7 +78,7 @@ impl<'a> Report<'a> {
     /// The charts as files: name and content. They are drawn from the same series as the page's.
     pub fn svg_charts(&self, language: Language) -> Vec<(String, String)> {
         in_language(language, || {
-            let charts = Charts::new(&self.charted, self.options, charts::STEPS_OF_A_FILE);
+            let charts = Charts::new(&self.charted, self.options, charts::plot::STEPS_OF_A_FILE);
             let file = |chart: Chart| {
                 (format!("{}.svg", chart.file()), charts::draw(chart, &charts, &self.charted))
             };

@@ -9,6 +9,27 @@ use crate::language::{Text, texts};
 use crate::sections::columns::Measured;
 use serde::Serialize;
 
+/// One of the three charts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Chart {
+    Histogram,
+    Time,
+    Exceedance,
+}
+
+impl Chart {
+    pub(crate) const ALL: [Chart; 3] = [Chart::Histogram, Chart::Time, Chart::Exceedance];
+
+    /// Name of its SVG file, without `.svg`.
+    pub(crate) const fn file(self) -> &'static str {
+        match self {
+            Chart::Histogram => "histogram",
+            Chart::Time => "latency-over-time",
+            Chart::Exceedance => "exceedance",
+        }
+    }
+}
+
 #[derive(Debug, Serialize)]
 pub(crate) struct Definition {
     pub(crate) histogram: Axes,

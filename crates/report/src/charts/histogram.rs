@@ -2,14 +2,14 @@
 //! The histogram as SVG: bins that grow with their values or all of one width, on either axis, as
 //! counts or as shares.
 
+use crate::charts::definition::Chart;
 use crate::charts::definition::Definition;
 use crate::charts::equal_bins::{self, EqualBins};
 use crate::charts::options::{AxisScale, Heights};
+use crate::charts::plot::{BOTTOM, LEFT, Plot, RIGHT, framed, stroke, us};
 use crate::charts::scale::{Scale, tick_label};
 use crate::charts::series::Charts;
 use crate::charts::svg::colour;
-use crate::charts::words::Chart;
-use crate::charts::{BOTTOM, LEFT, Plot, RIGHT, framed, stroke, us};
 use crate::language::tr;
 
 /// Edges in µs, and the heights between them of each recording.

@@ -5,9 +5,9 @@
 use crate::charts::definition::Definition;
 use crate::charts::load_course::{LoadCourse, LoadCourses};
 use crate::charts::options::AxisScale;
+use crate::charts::plot::{Plot, SOFT, legend_rows, line_of};
 use crate::charts::scale::{Scale, tick_label};
 use crate::charts::svg::{Anchor, Svg, colour, dash};
-use crate::charts::{Plot, SOFT, legend_rows, line_of};
 use crate::format::counted;
 use crate::language::{texts, tr};
 use crate::sections::columns::Measured;
@@ -96,8 +96,8 @@ fn steps(plot: &Plot, course: &LoadCourse) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::definition::Chart;
     use crate::charts::series::Charts;
-    use crate::charts::words::Chart;
     use crate::overview::Overview;
     use crate::synthetic::Synthetic;
 

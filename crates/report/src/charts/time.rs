@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Latency or jitter over time as SVG: recordings stacked, each with its loads, or overlaid.
 
+use crate::charts::definition::Chart;
 use crate::charts::definition::{Axes, Definition};
 use crate::charts::load;
 use crate::charts::options::{AxisScale, OverTime};
+use crate::charts::plot::{BOTTOM, LEFT, Plot, RIGHT, SOFT, WIDTH, framed, us};
 use crate::charts::scale::{Scale, tick_label};
 use crate::charts::series::{Charts, Series};
 use crate::charts::svg::{Anchor, Svg, colour};
-use crate::charts::words::Chart;
-use crate::charts::{BOTTOM, LEFT, Plot, RIGHT, SOFT, WIDTH, framed, us};
 use crate::language::texts;
 
 const PANEL: f64 = 150.0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the charts show, in words: for screen readers, and beside the SVG files.
 
+use crate::charts::definition::Chart;
 use crate::charts::options::OverTime;
 use crate::charts::series::Charts;
 use crate::format::{count, counted, latency};
@@ -15,26 +16,7 @@ use stats::Level;
 /// Recordings whose figures are read out; a text alternative of a page's length helps nobody.
 const MAX_READ_OUT: usize = 6;
 
-/// One of the three charts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Chart {
-    Histogram,
-    Time,
-    Exceedance,
-}
-
 impl Chart {
-    pub(crate) const ALL: [Chart; 3] = [Chart::Histogram, Chart::Time, Chart::Exceedance];
-
-    /// Name of its SVG file, without `.svg`.
-    pub(crate) const fn file(self) -> &'static str {
-        match self {
-            Chart::Histogram => "histogram",
-            Chart::Time => "latency-over-time",
-            Chart::Exceedance => "exceedance",
-        }
-    }
-
     pub(crate) fn title(self) -> &'static str {
         match self {
             Chart::Histogram => texts::histogram_of_latencies,

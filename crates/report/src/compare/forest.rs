@@ -3,9 +3,9 @@
 //! axis.
 
 use super::Compared;
+use crate::charts::plot::{SOFT, WIDTH};
 use crate::charts::scale::Scale;
 use crate::charts::svg::{Anchor, Svg, colour};
-use crate::charts::{SOFT, WIDTH};
 use crate::gate::change;
 use crate::language::{texts, tr};
 

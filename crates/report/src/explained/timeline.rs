@@ -4,8 +4,8 @@
 
 use super::words::{account_title, kind_name, sentence};
 use crate::alike::each_once;
+use crate::charts::plot::{SOFT, WIDTH, legend_rows};
 use crate::charts::svg::{Anchor, Svg};
-use crate::charts::{SOFT, WIDTH, legend_rows};
 use crate::format::{clip, exact_micros};
 use crate::language::{texts, tr};
 use model::{Account, PartKind, Span};

@@ -126,7 +126,8 @@ fn the_exceedance_of_jitter_is_of_both_sides() {
         crate::charts::series::Charts::new(&overviews, &crate::ChartOptions::default(), 1_000);
     let curve = &charts.recordings[0].curve.exceedance;
     assert_eq!((curve.at_least.first(), curve.latency_ns.last()), (Some(&1_000), Some(&400_000)));
-    let svg = crate::charts::draw(crate::charts::words::Chart::Exceedance, &charts, &overviews);
+    let svg =
+        crate::charts::draw(crate::charts::definition::Chart::Exceedance, &charts, &overviews);
     assert!(
         svg.contains("Exceedance of |jitter|")
             && svg.contains("the worst at 400 µs")

@@ -3,8 +3,8 @@
 
 use super::Matrix;
 use super::heat::{Cells, FIGURES, Figure, HeatMap, SHADES};
+use crate::charts::plot::{SOFT, WIDTH};
 use crate::charts::svg::{Anchor, Svg, mixed};
-use crate::charts::{SOFT, WIDTH};
 use crate::format::list;
 use crate::language::{texts, tr};
 use crate::sections::latencies::{NOTHING, OrNothing};

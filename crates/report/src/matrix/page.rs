@@ -8,8 +8,8 @@ use super::drawing::SizeBudget;
 use super::heat::FIGURES;
 use super::table::Table;
 use crate::charts;
+use crate::charts::definition::Chart;
 use crate::charts::series::Charts;
-use crate::charts::words::Chart;
 use crate::foreign_text::shown;
 use crate::format::{self, count, counted};
 use crate::language::{Language, Text, in_language, texts, tr};
@@ -366,7 +366,7 @@ impl Matrix {
     pub fn svg_charts(&self, language: Language) -> Vec<(String, String)> {
         in_language(language, || {
             let drawn = self
-                .views(charts::STEPS_OF_A_FILE, false)
+                .views(charts::plot::STEPS_OF_A_FILE, false)
                 .into_iter()
                 .filter_map(|view| Some((view.id, view.svg?)));
             drawn

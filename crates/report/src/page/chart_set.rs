@@ -3,9 +3,9 @@
 //! run, and the figures behind them.
 
 use crate::charts;
+use crate::charts::definition::Chart;
 use crate::charts::options::OverTime;
 use crate::charts::series::{Charts, Series};
-use crate::charts::words::Chart;
 use crate::language::{texts, tr};
 use crate::overview::Overview;
 use crate::page::embedded;

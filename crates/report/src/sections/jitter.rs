@@ -80,8 +80,8 @@ pub(crate) fn sentence(overview: &Overview<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::charts::definition::Chart;
     use crate::charts::series::Charts;
-    use crate::charts::words::Chart;
     use crate::synthetic::Synthetic;
     use crate::{ChartOptions, Report};
     use model::Recorded;

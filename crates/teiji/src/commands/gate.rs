@@ -95,7 +95,7 @@ fn baseline(path: &PathBuf) -> Result<Examined, Failure> {
 
 /// 0 and more.
 fn share(text: &str) -> anyhow::Result<f64> {
-    super::share(text)
+    plan::share(text)
         .filter(|share| (0.0..=100.0).contains(share))
         .context("write a percentage, such as 10%")
 }

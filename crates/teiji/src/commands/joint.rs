@@ -7,7 +7,7 @@ use super::named::{Named, all_named, same};
 use super::plan_limits::PlanLimits;
 use super::run::{self, Begun};
 use crate::exit::Failure;
-use plan::PHASE;
+use plan::{DEFAULT_PROBE, PHASE};
 use recording::Recording;
 use report::{Matrix, SETTINGS, normalised, settings_of};
 use std::collections::{BTreeMap, BTreeSet};
@@ -174,8 +174,6 @@ impl Joint {
 
 /// What a set is called in which each kernel stands with the threads on its co-kernel.
 const ON_CORES: &str = "on the co-kernel where there is one";
-/// The probe whose like there is on a co-kernel.
-const ON_LINUX: &str = "cyclic";
 
 /// Where among the values of rows it stands on what threads ran.
 struct Stages {
@@ -190,7 +188,7 @@ impl Stages {
 
     fn is_on_linux(&self, row: &Row) -> bool {
         let is_cyclic =
-            self.probe.is_none_or(|place| row.values[place].as_deref() == Some(ON_LINUX));
+            self.probe.is_none_or(|place| row.values[place].as_deref() == Some(DEFAULT_PROBE));
         is_cyclic && !self.is_on_core(row)
     }
 

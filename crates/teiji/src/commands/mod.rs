@@ -51,11 +51,3 @@ fn named_so<T: Copy>(
     let found = all.iter().copied().find(|one| name(*one) == asked);
     found.with_context(|| format!("{begin} {}", names()))
 }
-
-/// `10%` or `0.1`.
-fn share(text: &str) -> Option<f64> {
-    match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().ok().map(|percent| percent / 100.0),
-        None => text.parse().ok(),
-    }
-}

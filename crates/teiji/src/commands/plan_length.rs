@@ -78,7 +78,7 @@ fn rate(text: &str) -> anyhow::Result<f64> {
 }
 
 fn confidence(text: &str) -> anyhow::Result<f64> {
-    super::share(text)
+    plan::share(text)
         .and_then(within)
         .context("a confidence is above 0 and below 100 %: 95%, or 0.95")
 }
