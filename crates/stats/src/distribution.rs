@@ -26,6 +26,9 @@ pub(crate) struct Distribution {
     fine: Vec<u32>,
     /// What was moved out of them before they could overflow; empty until then.
     moved: Vec<u64>,
+    /// No counter from this place on was ever touched, so that nobody looks at them: most latencies
+    /// are small.
+    touched: usize,
     /// Latencies counted since then: no counter is above this.
     since_moved: u32,
     /// Everything else, and the sums of that; those of what has a counter are found in the end, at
@@ -53,6 +56,7 @@ impl Distribution {
         Distribution {
             fine: Vec::new(),
             moved: Vec::new(),
+            touched: 0,
             since_moved: 0,
             coarse: Histogram::default(),
             beyond: Moments::default(),
@@ -80,6 +84,7 @@ impl Distribution {
         });
         match self.fine.first_chunk_mut::<FINE>() {
             Some(fine) if chunk.is_below(fine.len().cast_signed() as i64) => {
+                self.touched = self.touched.max(chunk.bits as usize + 1);
                 count_all(fine, chunk.values)
             }
             _ => chunk.values.iter().for_each(|value| self.count_one(*value)),
@@ -90,7 +95,7 @@ impl Distribution {
     #[cold]
     fn move_out(&mut self) {
         self.moved.resize(self.fine.len().max(self.moved.len()), 0);
-        for (wide, narrow) in self.moved.iter_mut().zip(&mut self.fine) {
+        for (wide, narrow) in self.moved.iter_mut().zip(&mut self.fine[..self.touched]) {
             *wide += u64::from(std::mem::take(narrow));
         }
         self.since_moved = 0;
@@ -98,8 +103,12 @@ impl Distribution {
 
     fn count_one(&mut self, value: i32) {
         // Below zero becomes far above FINE.
-        match self.fine.get_mut(value.cast_unsigned() as usize) {
-            Some(count) => *count += 1,
+        let place = value.cast_unsigned() as usize;
+        match self.fine.get_mut(place) {
+            Some(count) => {
+                *count += 1;
+                self.touched = self.touched.max(place + 1);
+            }
             None => self.record_coarse(i64::from(value)),
         }
     }
@@ -131,6 +140,7 @@ impl Distribution {
                 self.make_fine();
                 self.moved.resize(FINE, 0);
                 self.moved[place] += n;
+                self.touched = self.touched.max(place + 1);
             }
             None => {
                 self.coarse.record_n(value, n);
@@ -148,19 +158,20 @@ impl Distribution {
         match self.since_moved.checked_add(other.since_moved) {
             // Wider counters are two more MiB, which most recordings never need.
             Some(since_moved) => {
-                self.fine.iter_mut().zip(&other.fine).for_each(|(mine, theirs)| *mine += theirs);
+                self.fine.iter_mut().zip(other.narrow()).for_each(|(mine, theirs)| *mine += theirs);
                 self.since_moved = since_moved;
             }
             None => {
                 self.move_out();
                 self.moved
                     .iter_mut()
-                    .zip(&other.fine)
+                    .zip(other.narrow())
                     .for_each(|(mine, theirs)| *mine += u64::from(*theirs));
             }
         }
         self.moved.resize(self.moved.len().max(other.moved.len()), 0);
-        self.moved.iter_mut().zip(&other.moved).for_each(|(mine, theirs)| *mine += theirs);
+        self.moved.iter_mut().zip(other.wide()).for_each(|(mine, theirs)| *mine += theirs);
+        self.touched = self.touched.max(other.touched);
         self.coarse.merge(&other.coarse);
         self.beyond.merge(&other.beyond);
         self.tail.merge(&other.tail);
@@ -182,11 +193,27 @@ impl Distribution {
         }
     }
 
+    /// The counters that were touched.
+    fn narrow(&self) -> &[u32] {
+        &self.fine[..self.touched]
+    }
+
+    /// The same of the wider ones; empty where there are none.
+    fn wide(&self) -> &[u64] {
+        self.moved.get(..self.touched).unwrap_or_default()
+    }
+
     /// Values of these that have a counter each, if all of them do.
     fn fine_between(&self, lower: u64, upper: u64) -> Option<u64> {
         let (lower, upper) = (usize::try_from(lower).ok()?, usize::try_from(upper).ok()?);
-        let narrow: u64 = self.fine.get(lower..=upper)?.iter().map(|count| u64::from(*count)).sum();
-        Some(narrow + self.moved.get(lower..=upper).unwrap_or_default().iter().sum::<u64>())
+        (upper < self.fine.len()).then(|| self.counted(lower, upper + 1))
+    }
+
+    /// How many have a counter from one place to before another.
+    fn counted(&self, from: usize, to: usize) -> u64 {
+        let (from, to) = (from.min(self.touched), to.min(self.touched));
+        let narrow: u64 = self.narrow()[from..to].iter().map(|count| u64::from(*count)).sum();
+        narrow + self.wide().get(from..to).unwrap_or_default().iter().sum::<u64>()
     }
 
     pub(crate) const fn count(&self) -> u64 {
@@ -196,11 +223,11 @@ impl Distribution {
     /// Sums of all that was counted, exact.
     pub(crate) fn moments(&self) -> Moments {
         let mut all = self.beyond;
-        for (part, narrow) in self.fine.chunks(CHUNK).enumerate() {
+        for (part, narrow) in self.narrow().chunks(CHUNK).enumerate() {
             let first = part * CHUNK;
             let value = i64::try_from(first).unwrap_or(i64::MAX);
             let narrow_counts = narrow.iter().map(|count| u64::from(*count));
-            match self.moved.get(first..first + narrow.len()) {
+            match self.wide().get(first..first + narrow.len()) {
                 Some(moved) => all.record_counts(
                     value,
                     narrow_counts.zip(moved).map(|(narrow, moved)| narrow + moved),
@@ -217,9 +244,7 @@ impl Distribution {
     /// first.
     fn fine_above(&self, value: i64) -> Option<u64> {
         let first = usize::try_from(value.checked_add(1)?).ok().filter(|first| *first <= FINE)?;
-        let narrow: u64 =
-            self.fine.get(first..).unwrap_or_default().iter().map(|count| u64::from(*count)).sum();
-        Some(narrow + self.moved.get(first..).unwrap_or_default().iter().sum::<u64>())
+        Some(self.counted(first, FINE))
     }
 
     /// Everything in the histogram's buckets.
@@ -295,7 +320,7 @@ impl Counted {
         let moved = |value: usize| self.values.moved.get(value).copied().unwrap_or(0);
         let occupied = self
             .values
-            .fine
+            .narrow()
             .iter()
             .enumerate()
             .map(|(value, count)| (value, u64::from(*count) + moved(value)));

@@ -20,7 +20,7 @@ pub(crate) struct Chunk<'a> {
     pub(crate) values: &'a [i32],
     /// No value is below zero or above this, if it is below 2^31. Found much faster than the
     /// largest value, and enough to know of most chunks that nothing in them is remarkable.
-    bits: u32,
+    pub(crate) bits: u32,
 }
 
 impl<'a> Chunk<'a> {
