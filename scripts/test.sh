@@ -153,8 +153,9 @@ stage_scripts() {
 
 stage_lints() {
     cargo clippy --locked --workspace --all-targets --quiet -- --deny warnings
-    # A workspace of its own, which nothing else builds. It is not linked, so that the fuzzer's runtime need not be there.
-    CUSTOM_LIBFUZZER_PATH=not-linked/libfuzzer.a CARGO_TARGET_DIR=$target_dir/fuzz \
+    # A workspace of its own, in the same folder, where what both depend on is checked already. It is not linked, so that the
+    # fuzzer's runtime need not be there.
+    CUSTOM_LIBFUZZER_PATH=not-linked/libfuzzer.a CARGO_TARGET_DIR=$target_dir \
         cargo clippy --locked --manifest-path fuzz/Cargo.toml --quiet -- --deny warnings
     # What is 64 bits wide here and not there does not compile; this needs the target's standard library and no linker.
     ensure_target armv7-unknown-linux-gnueabihf
