@@ -3,8 +3,8 @@
 //!
 //! Events are numbered as they come; nothing was planned, so none is late or skipped. In front of
 //! its columns each row has the event's time, ns since the planned start of the thread. Those that
-//! were recorded elsewhere have a time of their own, and as nothing is due, they wait where the
-//! ring is full.
+//! were recorded elsewhere, by the kernel or with a time of their own, wait where the ring is full,
+//! as nothing is due.
 
 use crate::attachment::Attachment;
 use crate::cycle::BreakLimit;
@@ -52,13 +52,14 @@ pub(crate) fn measure<A: Attachment, const N: usize, const WIDTH: usize>(
         // be nowhere.
         let (now, may_end) = match source.next(attachment, end) {
             Awaited::Event(time, values) => {
+                if source.keeps_events() {
+                    wait_for_room(attachment, rows.ring, |_| !control.is_stopped());
+                }
                 judge(rows.event(time, &values));
                 (if time < cycle.start { attachment.now() } else { time }, true)
             }
             Awaited::Recorded(time, values) => {
-                while rows.ring.is_full() && !control.is_stopped() {
-                    wait_for_room(attachment);
-                }
+                wait_for_room(attachment, rows.ring, |_| !control.is_stopped());
                 judge(rows.recorded(time, &values));
                 (attachment.now(), false)
             }
@@ -125,14 +126,14 @@ fn record_left<A: Attachment, const N: usize, const WIDTH: usize>(
     // lost, and counted.
     let until = Nanos(attachment.now().0.saturating_add(MAX_WAIT.0));
     while let Some(left) = source.left(attachment) {
+        if matches!(left, Awaited::Recorded(..)) || source.keeps_events() {
+            wait_for_room(attachment, rows.ring, |attachment| attachment.now() < until);
+        }
         match left {
             Awaited::Event(time, values) => {
                 rows.event(time, &values);
             }
             Awaited::Recorded(time, values) => {
-                while rows.ring.is_full() && attachment.now() < until {
-                    wait_for_room(attachment);
-                }
                 rows.recorded(time, &values);
             }
             Awaited::Lost(missing) => rows.events += missing,
@@ -147,10 +148,16 @@ const UNTIL_TAKEN: Nanos = Nanos::from_micros(200);
 /// The rows that are left wait no longer for room.
 const MAX_WAIT: Nanos = Nanos::from_secs(1);
 
-/// Lets the recorder take what the ring holds.
-fn wait_for_room<A: Attachment>(attachment: &mut A) {
-    let until = attachment.now().0 + UNTIL_TAKEN.0;
-    attachment.sleep_until(Nanos(until));
+/// Lets the recorder take what the ring holds, as long as that may take.
+fn wait_for_room<A: Attachment, const WIDTH: usize>(
+    attachment: &mut A,
+    ring: &mut Producer<WIDTH>,
+    may_wait: impl Fn(&mut A) -> bool,
+) {
+    while ring.is_full() && may_wait(attachment) {
+        let until = attachment.now().0 + UNTIL_TAKEN.0;
+        attachment.sleep_until(Nanos(until));
+    }
 }
 
 #[cfg(test)]
@@ -193,25 +200,79 @@ mod tests {
         }
     }
 
-    /// The number and the rows of a run of 500 ns that is long over.
-    fn recorded(mut source: ReadsAtTheEnd) -> (u64, Vec<(u64, Vec<i64>)>) {
-        let control = Control::new();
-        let cycle = Cycle {
+    /// A run of 500 ns that is long over.
+    fn cycle() -> Cycle {
+        Cycle {
             thread: 0,
             start: Nanos(1_000),
             interval: Nanos(500),
             activations: 1,
             break_above: None,
             overrun_policy: OverrunPolicy::Skip,
-        };
+        }
+    }
+
+    /// The number and the rows of such a run.
+    fn recorded(mut source: ReadsAtTheEnd) -> (u64, Vec<(u64, Vec<i64>)>) {
+        let control = Control::new();
         let (mut producer, mut consumer) = ring::<2>(8, 2);
-        let counts = measure(&mut Linux, &mut source, &cycle, &mut producer, &control);
+        let counts = measure(&mut Linux, &mut source, &cycle(), &mut producer, &control);
         let mut rows = Vec::new();
         let Ok(()) = consumer.drain(|first, values| {
             rows.push((first, values.to_vec()));
             Ok::<_, std::convert::Infallible>(())
         });
         (counts.due(), rows)
+    }
+
+    /// More events than the ring holds, read at once when the run is over.
+    struct Backlog {
+        events: i64,
+        is_kept: bool,
+    }
+
+    impl EventSource<Linux, 1> for Backlog {
+        fn next(&mut self, _: &mut Linux, _: Nanos) -> Awaited<1> {
+            self.events -= 1;
+            // Before the end of a run of 500 ns, or the first would be the last.
+            let time = Nanos(1_400 - self.events);
+            if self.events < 0 { Awaited::Ended } else { Awaited::Event(time, [self.events]) }
+        }
+
+        fn keeps_events(&self) -> bool {
+            self.is_kept
+        }
+    }
+
+    /// A hundred thousand wake-ups of a program were lost where the kernel still had them: its
+    /// buffers were full when the run had ended, and were read faster than the recorder takes.
+    #[test]
+    fn what_the_kernel_keeps_waits_for_the_recorder() {
+        let lost = |is_kept| {
+            let (mut producer, mut consumer) = ring::<2>(8, 2);
+            let (taken, counts) = std::thread::scope(|scope| {
+                let measuring = scope.spawn(|| {
+                    let mut source = Backlog { events: 100, is_kept };
+                    measure(&mut Linux, &mut source, &cycle(), &mut producer, &Control::new())
+                });
+                let mut taken = 0;
+                loop {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                    let is_over = measuring.is_finished();
+                    let Ok(()) = consumer.drain(|_, values| {
+                        taken += values.len() / 2;
+                        Ok::<_, std::convert::Infallible>(())
+                    });
+                    if is_over {
+                        break (taken, measuring.join().unwrap());
+                    }
+                }
+            });
+            assert_eq!((counts.due(), producer.lost() + taken as u64), (100, 100));
+            producer.lost()
+        };
+        assert_eq!(lost(true), 0);
+        assert!(lost(false) > 0);
     }
 
     /// The row vanished, and was counted nowhere.
@@ -239,15 +300,7 @@ mod tests {
     fn what_a_stopped_run_held_back_is_recorded() {
         let control = Control::new();
         let mut source = HoldsBack { control: control.clone(), left: 3 };
-        let interval = Nanos::from_millis(1);
-        let cycle = Cycle {
-            thread: 0,
-            start: Nanos(1_000),
-            interval,
-            activations: 1 << 50,
-            break_above: None,
-            overrun_policy: OverrunPolicy::Skip,
-        };
+        let cycle = Cycle { interval: Nanos::from_millis(1), activations: 1 << 50, ..cycle() };
         let (mut producer, mut consumer) = ring::<2>(8, 2);
         let counts = measure(&mut Linux, &mut source, &cycle, &mut producer, &control);
         let mut rows = Vec::new();

@@ -138,6 +138,12 @@ pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
         None
     }
 
+    /// Whether what happens is kept for it, as in the kernel's buffers, so that it can wait until
+    /// the recorder has taken the events before.
+    fn keeps_events(&self) -> bool {
+        false
+    }
+
     /// How long it polled, if it is a loop that polls.
     fn polled(&self) -> Option<Polling> {
         None

@@ -53,7 +53,8 @@ const POLL_SHOWN: Duration = Duration::from_millis(100);
 const POLL_OVERTIME: Duration = Duration::from_millis(2);
 /// No run lasts longer after its last activation was due.
 const MAX_OVERTIME: Nanos = Nanos::from_secs(5);
-/// Threads that catch up may: this, or as long again as the run.
+/// Threads that catch up may, with activations or with events that the kernel still has: this, or
+/// as long again as the run.
 const MAX_OVERTIME_CATCHING_UP: Nanos = Nanos::from_secs(10);
 /// For opening the samples files and starting the recorder, at first.
 const SETUP: Nanos = Nanos::from_millis(5);
@@ -237,8 +238,8 @@ impl Observe<'_> {
     fn until_the_end(&mut self, measurement: &Measurement, recorder: &Recorder, loads: &mut Loads) {
         let expected = self.order.run.expected_ns().0 - self.order.run.whole_warmup_ns().0;
         let allowed = match self.order.run.overrun_policy {
-            OverrunPolicy::Skip => MAX_OVERTIME,
-            OverrunPolicy::CatchUp => MAX_OVERTIME_CATCHING_UP.max(Nanos(expected)),
+            OverrunPolicy::Skip if self.order.statement.is_planned() => MAX_OVERTIME,
+            _ => MAX_OVERTIME_CATCHING_UP.max(Nanos(expected)),
         };
         let mut overtime = Overtime::new(expected, self.poll);
         while !measurement.is_finished() && !self.control.is_stopped() {

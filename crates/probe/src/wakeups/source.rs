@@ -238,6 +238,10 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
         }
     }
 
+    fn keeps_events(&self) -> bool {
+        true
+    }
+
     fn findings(&self, _attachment: &mut A) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let (events, unfollowed) = (self.events_lost, self.account.unfollowed());
