@@ -113,6 +113,7 @@ pub(crate) fn find(name: &str) -> Option<&'static LoadType> {
 mod tests {
     use super::*;
     use crate::report::COUNTERS;
+    use model::{Anonymiser, Document, LoadEvidence, Pseudonyms};
 
     #[test]
     fn the_table_is_sound() {
@@ -129,6 +130,28 @@ mod tests {
             assert!(kind.min_cpus >= 1, "{}", kind.name);
             // The kernel cuts the name of a process after 15 bytes.
             assert!("load-".len() + kind.name.len() <= 15, "{}", kind.name);
+        }
+    }
+
+    /// They stay in a recording without names. A folder is one.
+    #[test]
+    fn words_of_loads_are_no_names() {
+        let with_keys = |kind: &LoadType| {
+            let keys = kind.keys.iter().filter(|key| **key != "dir");
+            keys.fold(kind.name.to_owned(), |spec, key| spec + "," + key + "=1")
+        };
+        let evidence = |kind: &LoadType| LoadEvidence {
+            spec: with_keys(kind),
+            rate: kind.units.iter().map(|unit| (unit.to_string(), 1.0)).collect(),
+            ..LoadEvidence::default()
+        };
+        let corpus = include_str!("../../../../fuzz/corpus/run_json/complete.json");
+        let mut document: Document = serde_json::from_str(corpus).unwrap();
+        document.load = LOAD_TYPES.iter().map(evidence).collect();
+        let pseudonyms = Pseudonyms::new([7; 32]);
+        let shown = Anonymiser::new(&pseudonyms, &document).document(document.clone());
+        for (shown, load) in shown.load.iter().zip(&document.load) {
+            assert_eq!(shown, load);
         }
     }
 }
