@@ -26,8 +26,8 @@ pub(crate) struct Distribution {
     fine: Vec<u32>,
     /// What was moved out of them before they could overflow; empty until then.
     moved: Vec<u64>,
-    /// No counter from this place on was ever touched, so that nobody looks at them: most latencies
-    /// are small.
+    /// No counter from this place on was ever touched, so none of those is read: most latencies are
+    /// small.
     touched: usize,
     /// Latencies counted since then: no counter is above this.
     since_moved: u32,
