@@ -129,7 +129,11 @@ mod tests {
         for group in ["user.slice", "lxc", r"a\x2db.mount"] {
             file(dir.path(), &format!("sys/fs/cgroup/{group}/cgroup.procs"), "");
         }
-        let expected = r#"for i in 'a\x2db.mount' system.slice user.slice; do sudo systemctl set-property --runtime "$i" AllowedCPUs=0-1; done, and echo 0-1 | sudo tee /sys/fs/cgroup/lxc/cpuset.cpus"#;
+        let expected = concat!(
+            r"for i in 'a\x2db.mount' system.slice user.slice; ",
+            r#"do sudo systemctl set-property --runtime "$i" AllowedCPUs=0-1; done, "#,
+            "and echo 0-1 | sudo tee /sys/fs/cgroup/lxc/cpuset.cpus",
+        );
         assert_eq!(action(), expected);
     }
 }

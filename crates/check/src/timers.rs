@@ -124,7 +124,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics(text in "(cpu: [0-9]|now at [0-9]{1,3}|#[0-9]: <0>, [a-z]{1,2}, S|# expires at [0-9-]{0,5}|.offset: [0-9]*|clock [01]:|\n| ){0,20}|\\PC*") {
+        fn no_text_panics(
+            text in "(cpu: [0-9]|now at [0-9]{1,3}|#[0-9]: <0>, [a-z]{1,2}, S|\
+                # expires at [0-9-]{0,5}|.offset: [0-9]*|clock [01]:|\n| ){0,20}|\\PC*",
+        ) {
             let list = ArmedTimers::parse(&text);
             let _ = list.since(&list);
         }

@@ -71,7 +71,10 @@ impl ResultsFolder {
                 })
             })
             .collect();
-        let mut index = json!({ "format": "teiji-plan", "version": 1, "title": plan.title, "seed": plan.order.seed, "runs": listed });
+        let mut index = json!({
+            "format": "teiji-plan", "version": 1, "title": plan.title, "seed": plan.order.seed,
+            "runs": listed,
+        });
         if let Some((boot, planned_boots)) = boot {
             index["boot"] = json!(boot);
             index["boots"] = json!(planned_boots);

@@ -205,11 +205,16 @@ mod tests {
             serde_json::from_str(include_str!("../../../fuzz/corpus/run_json/complete.json"))
                 .unwrap();
         let guest = json!({
-            "machine": "x86_64", "memory_mib": 512, "cpus": 1, "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "nohz=off",
+            "machine": "x86_64", "memory_mib": 512, "cpus": 1,
+            "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "nohz=off",
         });
         let lab = json!({
             "guest": guest, "ns_per_instruction": 1, "deterministic": true, "accelerator": "tcg",
-            "kernel": { "name": kernel, "image": { "path": "vmlinuz", "sha256": OF_NOTHING }, "modules": null }, "device_tree": null,
+            "kernel": {
+                "name": kernel, "image": { "path": "vmlinuz", "sha256": OF_NOTHING },
+                "modules": null,
+            },
+            "device_tree": null,
             "program": { "path": "teiji", "sha256": "" }, "modules": [], "initramfs_sha256": "",
             "qemu": { "version": "7.2.22", "origin": "pinned", "command_line": [] }, "host_ms": 5,
         });
@@ -294,7 +299,9 @@ mod tests {
         assert!(auto(&document).is_empty());
         document.run.probe = "cobalt".to_owned();
         assert_eq!(auto(&document), ["probe was cobalt, and the plan now says auto"]);
-        let core = json!({ "name": "Cobalt", "version": "3.3.1", "abi": 17, "gravity_ns": null, "chosen": true });
+        let core = json!({
+            "name": "Cobalt", "version": "3.3.1", "abi": 17, "gravity_ns": null, "chosen": true,
+        });
         document.instrument.co_kernel = serde_json::from_value(core).ok();
         assert!(document.instrument.co_kernel.is_some());
         assert!(auto(&document).is_empty());

@@ -40,7 +40,10 @@ pub enum SettingError {
     #[error("--dtb {}: there is no such file", .0.display())]
     DeviceTree(PathBuf),
     /// A QEMU that is not there.
-    #[error("--qemu {}: there is no such file. Expected pinned, system or the path of a QEMU", .0.display())]
+    #[error(
+        "--qemu {}: there is no such file. Expected pinned, system or the path of a QEMU",
+        .0.display(),
+    )]
     Qemu(PathBuf),
     /// A rate of instructions on the host's clock.
     #[error("--mips applies to virtual time only. Drop it, or use --time virtual")]

@@ -494,7 +494,13 @@ proptest! {
                 scene.cpu = 1 - scene.cpu;
             }
             let name = symbols.all().nth(*function).map_or("", |(_, name)| name).to_owned();
-            scene.cut(&name, if *offset < 32 { 0 } else { *offset }, *instructions, all[*last], (*begun).min(*instructions));
+            scene.cut(
+                &name,
+                if *offset < 32 { 0 } else { *offset },
+                *instructions,
+                all[*last],
+                (*begun).min(*instructions),
+            );
         }
         let dump = scene.dump();
         let asked = Asked { thread: 0, activation: 0, latency_ns, cpu, ns_per_instruction: rate };
@@ -507,7 +513,12 @@ proptest! {
         }
         prop_assert_eq!(at, latency_ns);
         // So does the timeline: what nothing is called from is all of what was seen.
-        let seen: u64 = account.parts.iter().filter(|part| part.kind != PartKind::Unattributed).map(|part| part.length_ns).sum();
+        let seen: u64 = account
+            .parts
+            .iter()
+            .filter(|part| part.kind != PartKind::Unattributed)
+            .map(|part| part.length_ns)
+            .sum();
         let outermost = account.timeline.spans.iter().filter(|span| span.depth == 0);
         prop_assert_eq!(outermost.map(|span| span.length_ns).sum::<u64>(), seen);
         let folded: u64 = crate::folded(std::slice::from_ref(&account))

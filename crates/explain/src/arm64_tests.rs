@@ -276,19 +276,38 @@ fn a_trampoline_leads_to_the_system_call() {
 proptest! {
     #[test]
     fn parts_add_up(
-        blocks in proptest::collection::vec((0..33_usize, 0..32_u64, 1..9_usize, 0..9_usize, 0..14_usize), 1..200),
+        blocks in proptest::collection::vec(
+            (0..33_usize, 0..32_u64, 1..9_usize, 0..9_usize, 0..14_usize),
+            1..200,
+        ),
         switches in proptest::collection::vec(0..200_usize, 0..4),
         latency_ns in 1..4_000_u64,
     ) {
         let symbols = scene::arm64_symbols();
-        let all = [NOP, BL, B, RET, SVC, BRK, ERET, WFI, DAIFSET, DAIFCLR, MRS_DAIF, MSR_DAIF, MSR_DAIF_XZR, MRS_CNTVCT];
+        let all = [
+            NOP,
+            BL,
+            B,
+            RET,
+            SVC,
+            BRK,
+            ERET,
+            WFI,
+            DAIFSET,
+            DAIFCLR,
+            MRS_DAIF,
+            MSR_DAIF,
+            MSR_DAIF_XZR,
+            MRS_CNTVCT,
+        ];
         let mut scene = Scene::of(Processor::Aarch64);
         for (index, (function, place, instructions, begun, last)) in blocks.iter().enumerate() {
             if switches.contains(&index) {
                 scene.task(index as u64 % 3, "some");
             }
             let name = symbols.all().nth(*function).map_or("", |(_, name)| name).to_owned();
-            let offset = if name == "vectors" { (place % 16) * 0x80 } else { place.saturating_sub(16) * 4 };
+            let offset =
+                if name == "vectors" { (place % 16) * 0x80 } else { place.saturating_sub(16) * 4 };
             scene.cut(&name, offset, *instructions, all[*last], (*begun).min(*instructions));
         }
         let account = explained(scene, latency_ns);

@@ -253,7 +253,10 @@ impl Walk<'_> {
 
     /// Whether a function begins here.
     fn is_begin(&self, address: u64) -> bool {
-        matches!(self.code(address), Code::Function(id) if self.kernel.symbols().begin(id) == address)
+        matches!(
+            self.code(address),
+            Code::Function(id) if self.kernel.symbols().begin(id) == address,
+        )
     }
 
     fn push(&mut self, frame: Frame) {

@@ -299,7 +299,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_in_a_file_is_read_or_refused(rest in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn whatever_is_in_a_file_is_read_or_refused(
+            rest in proptest::collection::vec(any::<u8>(), 0..200),
+        ) {
             let bytes = [MAGIC, &1_u32.to_le_bytes(), &rest].concat();
             let _ = Dump::parse(&bytes, Processor::X86_64);
             let _ = Dump::parse(&bytes, Processor::Aarch64);

@@ -15,21 +15,29 @@ pub fn trace_events(accounts: &[Account]) -> Value {
             "activation {} of thread {}, {} ns late",
             account.activation, account.thread, account.latency_ns
         );
-        events.push(json!({ "ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": { "name": name } }));
+        events.push(json!({
+            "ph": "M", "name": "process_name", "pid": process, "tid": 0, "args": { "name": name },
+        }));
         for (track, name) in [(1, "parts"), (2, "functions")] {
-            events.push(json!({ "ph": "M", "name": "thread_name", "pid": process, "tid": track, "args": { "name": name } }));
+            events.push(json!({
+                "ph": "M", "name": "thread_name", "pid": process, "tid": track,
+                "args": { "name": name },
+            }));
         }
         for part in &account.parts {
             events.push(json!({
-                "ph": "X", "cat": "part", "name": part.kind, "pid": process, "tid": 1, "ts": micros(part.begin_ns),
-                "dur": micros(part.length_ns),
-                "args": { "function": part.function, "called_by": part.called_by, "task": part.task, "length_ns": part.length_ns },
+                "ph": "X", "cat": "part", "name": part.kind, "pid": process, "tid": 1,
+                "ts": micros(part.begin_ns), "dur": micros(part.length_ns),
+                "args": {
+                    "function": part.function, "called_by": part.called_by, "task": part.task,
+                    "length_ns": part.length_ns,
+                },
             }));
         }
         for span in &account.timeline.spans {
             events.push(json!({
-                "ph": "X", "cat": "function", "name": account.timeline.name(span), "pid": process, "tid": 2,
-                "ts": micros(span.begin_ns), "dur": micros(span.length_ns),
+                "ph": "X", "cat": "function", "name": account.timeline.name(span), "pid": process,
+                "tid": 2, "ts": micros(span.begin_ns), "dur": micros(span.length_ns),
             }));
         }
     }

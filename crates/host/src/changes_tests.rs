@@ -122,10 +122,15 @@ proptest! {
     #[test]
     fn the_parts_add_up(counts in proptest::collection::vec((any::<u32>(), any::<u32>()), 4)) {
         let (mut before, mut after) = (PC.clone(), PC.clone());
-        *count(&mut before.interrupts, "LOC") = counts.iter().map(|(was, _)| u64::from(*was)).collect();
-        *count(&mut after.interrupts, "LOC") = counts.iter().map(|(_, is)| u64::from(*is)).collect();
+        *count(&mut before.interrupts, "LOC") =
+            counts.iter().map(|(was, _)| u64::from(*was)).collect();
+        *count(&mut after.interrupts, "LOC") =
+            counts.iter().map(|(_, is)| u64::from(*is)).collect();
         for change in changes(&before, &after).interrupts {
-            prop_assert_eq!(change.total, change.per_cpu.iter().map(|(_, risen)| risen).sum::<u64>());
+            prop_assert_eq!(
+                change.total,
+                change.per_cpu.iter().map(|(_, risen)| risen).sum::<u64>()
+            );
         }
     }
 }

@@ -225,13 +225,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_mask_that_was_written_is_read_back(numbers in proptest::collection::btree_set(0_u32..300, 0..20)) {
+        fn a_mask_that_was_written_is_read_back(
+            numbers in proptest::collection::btree_set(0_u32..300, 0..20),
+        ) {
             let cpus: Vec<CpuId> = numbers.into_iter().map(CpuId).collect();
             prop_assert_eq!(of_mask(&to_mask(&cpus)).unwrap(), cpus);
         }
 
         #[test]
-        fn no_text_panics(text in "((processor|cpu MHz|flags|Model)\t: [0-9.]{0,24}\n|\\PC*\n){0,8}", list in "[0-9,-]{0,24}|\\PC*") {
+        fn no_text_panics(
+            text in "((processor|cpu MHz|flags|Model)\t: [0-9.]{0,24}\n|\\PC*\n){0,8}",
+            list in "[0-9,-]{0,24}|\\PC*",
+        ) {
             let _ = (read(&text), listed(&list, ITEM));
         }
     }

@@ -200,7 +200,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics(head in "( CPU[0-9]{1,3}){0,4}", body in "([A-Z0-9]{1,3}:?( [0-9]{1,21}){0,5}[ \\PC]*\n|\\PC*\n){0,6}") {
+        fn no_text_panics(
+            head in "( CPU[0-9]{1,3}){0,4}",
+            body in "([A-Z0-9]{1,3}:?( [0-9]{1,21}){0,5}[ \\PC]*\n|\\PC*\n){0,6}",
+        ) {
             let text = format!("{head}\n{body}");
             let (rows, _) = read(&text, &[0, 1, 2]);
             prop_assert!(rows.iter().all(|row| [0, 1, 3].contains(&row.counts.len())));

@@ -157,7 +157,12 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics(text in "[\\PC()\\[\\]#\0]*") {
-            let _ = (preemption(Some(&text), Some(&text), Some(&text), Some(&text)), chosen(&text), cpu_list(&text), one_line(&text));
+            let _ = (
+                preemption(Some(&text), Some(&text), Some(&text), Some(&text)),
+                chosen(&text),
+                cpu_list(&text),
+                one_line(&text),
+            );
         }
     }
 }

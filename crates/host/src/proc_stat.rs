@@ -128,7 +128,9 @@ mod tests {
         fn no_text_panics(text in "(cpu[0-9x]{0,12}( -?[0-9a]{1,21}){0,12}\n|\\PC*\n){0,6}") {
             let mut faults = Vec::new();
             let cpus = parse(&text, &mut faults);
-            prop_assert!(faults.iter().all(|fault| fault.line.is_none_or(|line| (1..=text.lines().count()).contains(&line))));
+            let lines = 1..=text.lines().count();
+            let is_of_a_line = |line: usize| lines.contains(&line);
+            prop_assert!(faults.iter().all(|fault| fault.line.is_none_or(is_of_a_line)));
             prop_assert!(cpus.values().all(|times| times.is_empty() || times.len() >= MIN_COLUMNS));
         }
     }

@@ -215,9 +215,19 @@ proptest! {
     fn no_bytes_in_any_file_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let (dir, root) = pc();
         for path in [
-            "proc/stat", "proc/meminfo", "proc/loadavg", "proc/uptime", "proc/cpuinfo", "proc/interrupts", "proc/softirqs",
-            "proc/version", "proc/cmdline", "sys/kernel/debug/sched/preempt", "sys/devices/system/cpu/online",
-            "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "sys/kernel/mm/transparent_hugepage/enabled",
+            "proc/stat",
+            "proc/meminfo",
+            "proc/loadavg",
+            "proc/uptime",
+            "proc/cpuinfo",
+            "proc/interrupts",
+            "proc/softirqs",
+            "proc/version",
+            "proc/cmdline",
+            "sys/kernel/debug/sched/preempt",
+            "sys/devices/system/cpu/online",
+            "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq",
+            "sys/kernel/mm/transparent_hugepage/enabled",
         ] {
             std::fs::create_dir_all(dir.path().join(path).parent().unwrap()).unwrap();
             std::fs::write(dir.path().join(path), &bytes).unwrap();

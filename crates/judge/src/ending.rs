@@ -148,7 +148,8 @@ const fn is_of_a_broken_stream(warning: &Warning) -> bool {
 }
 
 fn is_of_a_failed_program(warning: &Warning) -> bool {
-    matches!(warning, Warning::ProgramEnded { status, signal, .. } if signal.is_some() || status.is_some_and(|status| status != 0))
+    let Warning::ProgramEnded { status, signal, .. } = warning else { return false };
+    signal.is_some() || status.is_some_and(|status| status != 0)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! Here live the judgements that terminal, page, plans, gate and exit codes share, so that two of
 //! them cannot disagree.
 //!
-//! In: [`model::Recorded`] and statistics. Out: plain values and errors; the renderer has the words. Must not
-//! touch: files, clocks, the machine.
+//! In: [`model::Recorded`] and statistics. Out: plain values and errors; the renderer has the
+//! words. Must not touch: files, clocks, the machine.
 #![forbid(unsafe_code)]
 
 mod baseline;

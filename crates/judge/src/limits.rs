@@ -39,10 +39,13 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
         judged = Judgement::not_enough(seen, lacking);
     }
     let is_about_losses = matches!(limit.subject, Subject::Count { of: Count::Lost, .. });
+    // Losses that the limit allows are no reason against it; losses that nobody could count are.
+    let is_allowed = |why: &Incomplete| {
+        is_about_losses && matches!(why, Incomplete::SamplesLost(_) | Incomplete::LoadOffTarget)
+    };
     if judged.verdict == Verdict::Pass
         && let Some(why) = incomplete_among(examined)
-        // Losses that the limit allows are no reason against it; losses that nobody could count are.
-        && !(is_about_losses && matches!(why, Incomplete::SamplesLost(_) | Incomplete::LoadOffTarget))
+        && !is_allowed(&why)
     {
         (judged.verdict, judged.lacking) = (Verdict::NotEnough, Some(Lacking::Whole(why)));
     }
@@ -189,8 +192,8 @@ fn among_several(examined: &Examined, thread: usize) -> Option<usize> {
     (examined.analyses.len() > 1).then_some(thread)
 }
 
-/// A figure of the thread that is worst in it, and that thread. How much values vary is that of what
-/// was measured, with its sign. A quantile has its own judgement.
+/// A figure of the thread that is worst in it, and that thread. How much values vary is that of
+/// what was measured, with its sign. A quantile has its own judgement.
 ///
 /// # Errors
 /// Why there is none: a thread never woke or too seldom, or there are no threads.

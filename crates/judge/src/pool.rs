@@ -133,12 +133,14 @@ mod tests {
             serde_json::from_str(include_str!("../../../fuzz/corpus/run_json/complete.json"))
                 .unwrap();
         let guest = serde_json::json!({
-            "machine": "x86_64", "memory_mib": 512, "cpus": 1, "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "",
+            "machine": "x86_64", "memory_mib": 512, "cpus": 1,
+            "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "",
         });
         let file = |name: &str| serde_json::json!({ "path": name, "sha256": name });
         let lab = serde_json::json!({
             "guest": guest, "ns_per_instruction": 1, "deterministic": true, "accelerator": "tcg",
-            "kernel": { "name": "debian:amd64=6.1", "image": file("vmlinuz"), "modules": null }, "device_tree": null,
+            "kernel": { "name": "debian:amd64=6.1", "image": file("vmlinuz"), "modules": null },
+            "device_tree": null,
             "program": file("teiji"), "modules": [], "initramfs_sha256": phase.to_string(),
             "qemu": { "version": "7.2.22", "command_line": [] }, "host_ms": 5,
         });

@@ -6,10 +6,17 @@ use serde_json::{Value, json};
 /// What a recording says of the lab, changed.
 fn recorded(change: impl Fn(&mut Value)) -> Lab {
     let mut lab = json!({
-        "guest": { "machine": "x86_64", "memory_mib": 512, "cpus": 1, "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "" },
+        "guest": {
+            "machine": "x86_64", "memory_mib": 512, "cpus": 1,
+            "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "",
+        },
         "ns_per_instruction": 1, "deterministic": true, "accelerator": "tcg",
-        "kernel": { "name": "debian:amd64=6.1.0-56", "image": { "path": "/k", "sha256": "00" }, "modules": null },
-        "device_tree": null, "program": { "path": "/p", "sha256": "00" }, "modules": [], "initramfs_sha256": "00",
+        "kernel": {
+            "name": "debian:amd64=6.1.0-56", "image": { "path": "/k", "sha256": "00" },
+            "modules": null,
+        },
+        "device_tree": null, "program": { "path": "/p", "sha256": "00" }, "modules": [],
+        "initramfs_sha256": "00",
         "qemu": { "version": "0", "origin": "pinned", "command_line": [] }, "host_ms": 1,
     });
     change(&mut lab);

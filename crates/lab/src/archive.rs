@@ -209,13 +209,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_files_survive(contents in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..8)) {
+        fn any_files_survive(
+            contents in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..8),
+        ) {
             let mut writer = Writer::default();
             for (index, content) in contents.iter().enumerate() {
                 writer.file(&format!("file-{index}"), content);
             }
             let bytes = writer.finish();
-            let found: Vec<Vec<u8>> = files(&bytes).unwrap().into_iter().map(|entry| entry.content.to_vec()).collect();
+            let found: Vec<Vec<u8>> =
+                files(&bytes).unwrap().into_iter().map(|entry| entry.content.to_vec()).collect();
             prop_assert_eq!(found, contents);
         }
 

@@ -174,7 +174,10 @@ mod tests {
         put(&cache.join("qemu/qemu-9.0.0-00000000/qemu-system-x86_64"), 30);
         put(&cache.join("qemu/qemu-arm-9.0.0-00000000/lib/a.so"), 3);
         put(&cache.join("qemu/.apt/status"), 1);
-        let about = r#"{"of": "x86_64, debian:amd64, 512 MiB", "key": "", "disk_sha256": "", "console_sha256": ""}"#;
+        let about = concat!(
+            r#"{"of": "x86_64, debian:amd64, 512 MiB", "key": "", "#,
+            r#""disk_sha256": "", "console_sha256": ""}"#,
+        );
         put(&cache.join("snapshots/snapshot-0123456789abcdef/console"), 5);
         fs::write(cache.join("snapshots/snapshot-0123456789abcdef/about.json"), about).unwrap();
         let list = || -> Vec<Cached> { LISTED.iter().flat_map(|list| list(cache)).collect() };

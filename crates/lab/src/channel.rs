@@ -7,7 +7,8 @@
 //! can never make the guest wait.
 //!
 //! ```text
-//! "\nteiji-f1"  kind: u8  length: u64, little endian  SHA-256 of kind, length and payload: 32 bytes  payload
+//! "\nteiji-f1"  kind: u8  length: u64, little endian
+//!               SHA-256 of kind, length and payload: 32 bytes  payload
 //! ```
 
 use sha2::{Digest, Sha256};

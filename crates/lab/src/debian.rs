@@ -410,7 +410,9 @@ mod tests {
 
     #[test]
     fn complaints_about_keys_name_the_package() {
-        let stderr = b"W: GPG error: http://deb.debian.org: NO_PUBKEY 0123\nE: The repository is not signed.\n".to_vec();
+        let stderr = b"W: GPG error: http://deb.debian.org: NO_PUBKEY 0123\n\
+            E: The repository is not signed.\n"
+            .to_vec();
         let output =
             Output { status: std::process::ExitStatus::default(), stdout: Vec::new(), stderr };
         assert_eq!(

@@ -85,7 +85,10 @@ pub enum EmulatorError {
     #[error(transparent)]
     Pinned(#[from] PinnedError),
     /// Neither the lab's own nor the system's.
-    #[error("{system}. The lab's own QEMU {version} cannot be had either: {why}", version = pinned::version())]
+    #[error(
+        "{system}. The lab's own QEMU {version} cannot be had either: {why}",
+        version = pinned::version(),
+    )]
     Neither {
         /// Of the system's.
         system: Box<EmulatorError>,

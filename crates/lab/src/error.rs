@@ -72,7 +72,8 @@ impl LabError {
 /// Something that a recording was made with and that has to be named again.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{what} has to be named: {flag}. Nothing is run or read because a recording names it; it says {}{}",
+    "{what} has to be named: {flag}. Nothing is run or read because a recording names it; \
+     it says {}{}",
     quoted(recorded),
     hash.as_ref().map_or_else(String::new, |hash| format!(", SHA-256 {}", quoted(hash)))
 )]

@@ -40,8 +40,11 @@ pub enum TooMuch {
         allowed: u32,
     },
     #[error(
-        "the recording's run takes up to {} s on the guest's clock, and may take {}. To allow more: --expect {}s",
-        asked.as_secs(), allowed.as_secs(), asked.as_secs() + 1
+        "the recording's run takes up to {} s on the guest's clock, and may take {}. \
+         To allow more: --expect {}s",
+        asked.as_secs(),
+        allowed.as_secs(),
+        asked.as_secs() + 1,
     )]
     Time { asked: Duration, allowed: Duration },
 }

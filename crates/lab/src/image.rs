@@ -47,7 +47,11 @@ pub enum ImageError {
     #[error("{} is not a bootable kernel: {what}", path.display())]
     Unknown { path: PathBuf, what: &'static str },
     /// A part of it is missing.
-    #[error("the kernel {} is truncated: its header says {needed} bytes, but it has {length}. Copy it again", path.display())]
+    #[error(
+        "the kernel {} is truncated: its header says {needed} bytes, but it has {length}. \
+         Copy it again",
+        path.display(),
+    )]
     Truncated { path: PathBuf, needed: u64, length: u64 },
     /// It is for another processor.
     #[error(
@@ -267,7 +271,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_survived(start in 0_usize..3, at in 0_usize..400, value in prop::collection::vec(any::<u8>(), 1..8)) {
+        fn any_bytes_are_survived(
+            start in 0_usize..3,
+            at in 0_usize..400,
+            value in prop::collection::vec(any::<u8>(), 1..8),
+        ) {
             let mut bytes = [bz_image(), arm64_image(), z_image()][start].clone();
             put(&mut bytes, at, &value);
             let _ = inspect_image(&bytes);

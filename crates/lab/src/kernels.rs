@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! ~/.cache/teiji/kernels/debian/6.1.0-56-rt-amd64/   vmlinuz  config  modules/  dtbs/
-//! ~/.cache/teiji/kernels/debian/rt-amd64             a link to the one that was newest when last looked for
+//! ~/.cache/teiji/kernels/debian/rt-amd64             a link to the one that was newest
+//!                                                    when last looked for
 //! ```
 
 use crate::cache::user_cache;
@@ -53,7 +54,11 @@ pub enum KernelName {
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// Not a name.
-    #[error("unknown kernel '{0}': expected debian:FLAVOUR, debian:FLAVOUR=VERSION or the path of an image; the flavours are {flavours}", flavours = flavours())]
+    #[error(
+        "unknown kernel '{0}': expected debian:FLAVOUR, debian:FLAVOUR=VERSION or the path of \
+         an image; the flavours are {flavours}",
+        flavours = flavours(),
+    )]
     Name(String),
     /// No place for a cache.
     #[error("cannot locate the kernel cache: set XDG_CACHE_HOME or HOME")]

@@ -8,7 +8,8 @@
 //! paths, its locks and its preemption points are real; caches, buses and firmware are not there.
 //!
 //! ```text
-//! plan::Run + plan::Guest -> kernels (with their cache), debian -> initramfs: this program, the order, modules
+//! plan::Run + plan::Guest -> kernels (with their cache), debian
+//!     -> initramfs: this program, the order, modules
 //!     -> QEMU (emulator, board, boot, running; confine: what its process may do here)
 //!            guest: init -> runner::execute -> recording -> channel: frames with length and hash
 //!     -> session: NAME.teiji, its document with the lab's part, console.log

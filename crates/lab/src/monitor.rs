@@ -67,7 +67,10 @@ impl Monitor {
                 Next::Save => {
                     self.state = State::Saving;
                     let command = format!("savevm {SNAPSHOT}");
-                    self.send(&json!({"execute": "human-monitor-command", "arguments": {"command-line": command}}))?;
+                    self.send(&json!({
+                        "execute": "human-monitor-command",
+                        "arguments": {"command-line": command},
+                    }))?;
                 }
                 Next::Saved => return Ok(true),
             }

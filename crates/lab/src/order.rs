@@ -107,9 +107,10 @@ mod tests {
 
     #[test]
     fn an_order_states_virtual_time() {
-        let run = r#"{"title": "mine", "probe": "cyclic", "interval_ns": 1000, "distance_ns": 0, "length": {"samples": 1},
-            "cpus": [0], "scheduling": {"policy": "fifo", "prio": 90}, "warmup_ns": 0, "overrun_policy": "skip",
-            "hold_dma_latency": true, "sync": true, "settle": "auto", "loads": []}"#;
+        let run = r#"{"title": "mine", "probe": "cyclic", "interval_ns": 1000, "distance_ns": 0,
+            "length": {"samples": 1}, "cpus": [0], "scheduling": {"policy": "fifo", "prio": 90},
+            "warmup_ns": 0, "overrun_policy": "skip", "hold_dma_latency": true, "sync": true,
+            "settle": "auto", "loads": []}"#;
         let run: Run = serde_json::from_str(run).unwrap();
         for (time, expected) in
             [(GuestTime::Virtual { shift: 3 }, "virtual"), (GuestTime::Host, "real")]
@@ -126,9 +127,10 @@ mod tests {
     /// Several CPUs boot with their order in the initramfs: another order would be another guest.
     #[test]
     fn an_order_of_cpus_that_nobody_named_is_the_same_when_made_again() {
-        let run = r#"{"title": null, "probe": "cyclic", "interval_ns": 1000, "distance_ns": 0, "length": {"samples": 1},
-            "cpus": [0], "scheduling": {"policy": "fifo", "prio": 90}, "warmup_ns": 0, "overrun_policy": "skip",
-            "hold_dma_latency": true, "sync": true, "settle": "auto", "loads": []}"#;
+        let run = r#"{"title": null, "probe": "cyclic", "interval_ns": 1000, "distance_ns": 0,
+            "length": {"samples": 1}, "cpus": [0], "scheduling": {"policy": "fifo", "prio": 90},
+            "warmup_ns": 0, "overrun_policy": "skip", "hold_dma_latency": true, "sync": true,
+            "settle": "auto", "loads": []}"#;
         let asked: Run = serde_json::from_str(run).unwrap();
         let recorded = Run { cpus: vec![CpuId(0), CpuId(1)], ..asked.clone() };
         let order = |run| {

@@ -253,16 +253,26 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the pieces, the disturbance and the sleeps' lateness, as long as the CPU can be had.
+        /// Whatever the pieces, the disturbance and the sleeps' lateness,
+        /// as long as the CPU can be had.
         #[test]
-        fn the_level_is_held(level in 5.0..75.0_f64, piece in 1_000..3_000_000_u64, others in 0..20_u64, oversleep in 0..500_000_u64) {
+        fn the_level_is_held(
+            level in 5.0..75.0_f64,
+            piece in 1_000..3_000_000_u64,
+            others in 0..20_u64,
+            oversleep in 0..500_000_u64,
+        ) {
             let clocks = Scripted { oversleep, ..Scripted::default() };
             let mut cycle = DutyCycle::new(&clocks, level, PERIOD, 0);
             while clocks.wall.get() < 5 * SECOND {
                 clocks.work(piece, piece * others / 100);
                 cycle.throttle();
             }
-            prop_assert!((clocks.reached() - level).abs() < 0.5, "{} instead of {level}", clocks.reached());
+            prop_assert!(
+                (clocks.reached() - level).abs() < 0.5,
+                "{} instead of {level}",
+                clocks.reached()
+            );
         }
     }
 }

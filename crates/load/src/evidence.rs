@@ -270,7 +270,10 @@ mod tests {
     proptest! {
         #[test]
         fn folded_is_the_same_as_all_at_once(
-            steps in proptest::collection::vec((1..3 * SECOND, 0..8 * SECOND, 0..1_000_000_u64), 1..50),
+            steps in proptest::collection::vec(
+                (1..3 * SECOND, 0..8 * SECOND, 0..1_000_000_u64),
+                1..50,
+            ),
             rest in (0..SECOND, 0..SECOND, 0..1_000_u64),
             cpus in 1..9_usize,
         ) {
@@ -288,13 +291,21 @@ mod tests {
             account.end(now.clone());
             let elapsed = (now.at_ns - first.at_ns) as f64;
             let mean = 100.0 * (now.cpu_ns - first.cpu_ns) as f64 / elapsed / cpus as f64;
-            prop_assert_eq!(account.reached(), Some(Reached { mean, worst_second: worst.min(mean) }));
+            prop_assert_eq!(
+                account.reached(),
+                Some(Reached { mean, worst_second: worst.min(mean) })
+            );
             let messages = (now.work[0] - first.work[0]) as f64 * 1e9 / elapsed;
-            prop_assert_eq!(account.rate(&["messages"]), BTreeMap::from([("messages_per_s".to_owned(), messages)]));
+            prop_assert_eq!(
+                account.rate(&["messages"]),
+                BTreeMap::from([("messages_per_s".to_owned(), messages)])
+            );
         }
 
         #[test]
-        fn no_reading_panics(readings in proptest::collection::vec((0..3_u8, any::<u64>(), any::<u64>()), 0..20)) {
+        fn no_reading_panics(
+            readings in proptest::collection::vec((0..3_u8, any::<u64>(), any::<u64>()), 0..20),
+        ) {
             let mut account = Account::new(0);
             for (kind, at_ns, cpu_ns) in readings {
                 let reading = Reading { at_ns, cpu_ns, ..Reading::default() };
@@ -304,7 +315,11 @@ mod tests {
                     _ => account.end(reading),
                 }
             }
-            prop_assert!(account.reached().is_none_or(|reached| reached.mean >= 0.0 && reached.worst_second >= 0.0));
+            prop_assert!(
+                account
+                    .reached()
+                    .is_none_or(|reached| reached.mean >= 0.0 && reached.worst_second >= 0.0)
+            );
         }
     }
 }

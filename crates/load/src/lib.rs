@@ -12,7 +12,8 @@
 //! ```text
 //! parent (teiji)  --stdin: go, begin; closed means stop-->  supervisor  --fork-->  tasks
 //!                <--stdout: one line of JSON a second----
-//!                <--stderr: complaints of supervisor and tasks; its end means that all of them are gone
+//!                <--stderr: complaints of supervisor and tasks;
+//!                           its end means that all of them are gone
 //! ```
 //!
 //! Each task holds itself at its level (`duty_cycle.rs`) and counts its work. The supervisor adds

@@ -431,7 +431,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_spec_panics(name in "cpu|hackbench|mem-alloc|cmd:|timer|x", rest in "[,=@+!0-9a-z-]{0,20}") {
+        fn no_spec_panics(
+            name in "cpu|hackbench|mem-alloc|cmd:|timer|x",
+            rest in "[,=@+!0-9a-z-]{0,20}",
+        ) {
             if let Ok(spec) = format!("{name}{rest}").parse() {
                 let limits = Limits { memory: 1 << 20, probe_prio: Some(1), loads: 2 };
                 let _ = check(&spec, &[CpuId(0)], &[CpuId(0), CpuId(1)], &limits);

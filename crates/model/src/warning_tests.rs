@@ -73,7 +73,10 @@ fn a_warning_of_a_later_version_is_kept_whole() {
 #[test]
 fn a_known_code_with_other_fields_is_kept_whole() {
     for value in [
-        json!({"code": "steal-time", "message": "Steal time.", "evidence": "CPU 0: 10 ms", "next_step": ""}),
+        json!({
+            "code": "steal-time", "message": "Steal time.", "evidence": "CPU 0: 10 ms",
+            "next_step": "",
+        }),
         json!({"code": "load-died", "load": "cpu", "failure": {"reason": "eaten"}, "output": ""}),
         json!({"code": "loads-elsewhere", "bare": [0], "loaded": [1], "load": ",,"}),
     ] {

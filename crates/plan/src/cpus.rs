@@ -195,7 +195,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(cpus in proptest::collection::btree_set(0_u32..200, 1..50)) {
+        fn what_is_written_is_read_back(
+            cpus in proptest::collection::btree_set(0_u32..200, 1..50),
+        ) {
             let ids: Vec<CpuId> = cpus.into_iter().map(CpuId).collect();
             let list: CpuList = CpuList::format(&ids).parse().unwrap();
             prop_assert_eq!(list.resolve(&ids), Ok(ids));

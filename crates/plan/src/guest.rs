@@ -163,8 +163,9 @@ pub enum GuestError {
     Phase(String),
     /// Virtual time with several CPUs.
     #[error(
-        "{cpus} CPUs of {machine} in virtual time: QEMU adds the instructions of all CPUs into one clock, and only up to \
-         {MAX_CPUS_WITH_TURNS} CPUs of x86_64 can be had at even speed. With others latencies would be artefacts. Use {}, or --time host",
+        "{cpus} CPUs of {machine} in virtual time: QEMU adds the instructions of all CPUs into \
+         one clock, and only up to {MAX_CPUS_WITH_TURNS} CPUs of x86_64 can be had at even speed. \
+         With others latencies would be artefacts. Use {}, or --time host",
         if *machine == Machine::X86_64 { "--smp 1 to 4" } else { "one CPU" }
     )]
     VirtualCpus { machine: Machine, cpus: u32 },

@@ -74,7 +74,10 @@ pub enum DurationError {
     )]
     UnknownIntervalUnit { text: String, suffix: String },
     /// A ratio alone: it could be of seconds as well as of microseconds.
-    #[error("'{text}' needs a unit: write for example {text}s or {text}ms{}", rate.as_ref().map_or_else(String::new, |rate| format!(", or {rate} for a rate")))]
+    #[error(
+        "'{text}' needs a unit: write for example {text}s or {text}ms{}",
+        rate.as_ref().map_or_else(String::new, |rate| format!(", or {rate} for a rate")),
+    )]
     RatioWithoutUnit {
         text: String,
         /// The rate that may have been meant.

@@ -30,7 +30,11 @@ pub enum PlanError {
     #[error("{at}: {what}")]
     Written { at: SourceSpan, what: String },
     /// A file that cannot be read.
-    #[error("cannot read the plan {}{}: {source}", path.display(), included.as_ref().map_or_else(String::new, |at| format!(", included at {at}")))]
+    #[error(
+        "cannot read the plan {}{}: {source}",
+        path.display(),
+        included.as_ref().map_or_else(String::new, |at| format!(", included at {at}")),
+    )]
     Unreadable {
         path: PathBuf,
         /// Where it was asked for, if by another plan.

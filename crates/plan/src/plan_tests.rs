@@ -350,7 +350,14 @@ proptest! {
             .iter()
             .map(|pick| {
                 let mut number = pick.index(full);
-                sizes.iter().map(|size| { let value = number % size; number /= size; value }).collect()
+                sizes
+                    .iter()
+                    .map(|size| {
+                        let value = number % size;
+                        number /= size;
+                        value
+                    })
+                    .collect()
             })
             .collect();
         excluded.sort();
@@ -359,19 +366,26 @@ proptest! {
         prop_assume!(excluded.len() < full);
         let all = plan.combinations().unwrap();
         prop_assert_eq!(all.len(), full - excluded.len());
-        let mut keys: Vec<Vec<(String, Value)>> = all.iter().map(|combination| key_of(&combination.settings)).collect();
+        let mut keys: Vec<Vec<(String, Value)>> =
+            all.iter().map(|combination| key_of(&combination.settings)).collect();
         keys.sort();
         keys.dedup();
         prop_assert_eq!(keys.len(), all.len());
         for values in &excluded {
-            let values: Vec<Option<Value>> = values.iter().map(|value| Some(Value::Words(vec![value.to_string()]))).collect();
+            let values: Vec<Option<Value>> =
+                values.iter().map(|value| Some(Value::Words(vec![value.to_string()]))).collect();
             prop_assert!(all.iter().all(|combination| combination.factors != values));
         }
         prop_assert_eq!(plan.combinations().unwrap(), all);
     }
 
     #[test]
-    fn each_round_has_each_combination_once(combinations in 1_usize..200, repeat in 1_u32..5, seed in any::<u64>(), shuffle in any::<bool>()) {
+    fn each_round_has_each_combination_once(
+        combinations in 1_usize..200,
+        repeat in 1_u32..5,
+        seed in any::<u64>(),
+        shuffle in any::<bool>(),
+    ) {
         let order = RunOrder { repeat, shuffle, seed: None };
         let runs = order.runs(combinations, seed);
         prop_assert_eq!(&order.runs(combinations, seed), &runs, "a seed gives one order");

@@ -157,7 +157,11 @@ fn length() -> impl Strategy<Value = Length> {
 proptest! {
     #[test]
     fn no_sum_of_times_overflows(
-        (interval, distance, length) in (time(), prop_oneof![Just(Nanos::ZERO), (0..10_000_i64).prop_map(Nanos), time()], length()),
+        (interval, distance, length) in (
+            time(),
+            prop_oneof![Just(Nanos::ZERO), (0..10_000_i64).prop_map(Nanos), time()],
+            length(),
+        ),
         (aligned, warmup, settle) in (proptest::option::of(time()), time(), time()),
         (threads, loaded, phase) in (1..=MAX_THREADS, any::<bool>(), 0..100_u32),
     ) {
@@ -177,14 +181,20 @@ proptest! {
         if run.check().is_ok() {
             let wide = |time: Nanos| i128::from(time.0);
             for index in [0, threads / 2, threads - 1] {
-                let interval = wide(run.interval_ns) + wide(run.distance_ns) * i128::try_from(index).unwrap();
+                let interval =
+                    wide(run.interval_ns) + wide(run.distance_ns) * i128::try_from(index).unwrap();
                 prop_assert_eq!(wide(run.interval_of(index)), interval);
                 let offset = aligned.map(|shift| wide(shift) * i128::try_from(index).unwrap());
                 prop_assert!(offset.is_none_or(|offset| offset == wide(run.offset_of(index))));
                 let measures = i128::from(run.activations_of(index)) * interval;
-                let before = wide(run.whole_warmup_ns()) + wide(run.settle.bound_ns()) + wide(run.phase_shift());
-                // A machine's own clock counts from its start: half of what there is stays free for that.
-                prop_assert!(before + wide(run.offset_of(index)) + measures < i128::from(i64::MAX / 2));
+                let before = wide(run.whole_warmup_ns())
+                    + wide(run.settle.bound_ns())
+                    + wide(run.phase_shift());
+                // A machine's own clock counts from its start:
+                // half of what there is stays free for that.
+                prop_assert!(
+                    before + wide(run.offset_of(index)) + measures < i128::from(i64::MAX / 2)
+                );
                 prop_assert!(wide(run.expected_ns()) >= wide(run.offset_of(index)) + measures);
             }
             prop_assert!(run.max_duration_ns().0 < i64::MAX / 2);

@@ -144,9 +144,13 @@ fn one_thing_is_made_simpler_at_a_time() {
 }
 
 proptest! {
-    /// Times are in order, levels and the rest within what is told, nothing comes twice, and what is given stays.
+    /// Times are in order, levels and the rest within what is told, nothing comes twice, and what
+    /// is given stays.
     #[test]
-    fn candidates_are_of_the_space(seed in any::<u64>(), latencies in proptest::collection::vec(0..1_000_i64, 40)) {
+    fn candidates_are_of_the_space(
+        seed in any::<u64>(),
+        latencies in proptest::collection::vec(0..1_000_i64, 40),
+    ) {
         let mut search = Search::new(wide(), seed);
         let mut known = std::collections::HashSet::new();
         let mut latencies = latencies.into_iter();
@@ -154,13 +158,23 @@ proptest! {
             for candidate in search.generation() {
                 prop_assert!(candidate.loads.iter().any(Option::is_some));
                 for choice in candidate.loads.iter().flatten() {
-                    prop_assert!(choice.start.zip(choice.stop).is_none_or(|(start, stop)| start < stop), "{choice:?}");
-                    prop_assert!(choice.level.is_none_or(|level| (1..100).contains(&level)), "{choice:?}");
+                    prop_assert!(
+                        choice.start.zip(choice.stop).is_none_or(|(start, stop)| start < stop),
+                        "{choice:?}"
+                    );
+                    prop_assert!(
+                        choice.level.is_none_or(|level| (1..100).contains(&level)),
+                        "{choice:?}"
+                    );
                 }
                 prop_assert!(candidate.loads[0].is_none_or(|choice| choice.level.is_none()));
-                prop_assert!(candidate.loads[2].is_none_or(|choice| choice == LoadChoice::default()));
+                prop_assert!(
+                    candidate.loads[2].is_none_or(|choice| choice == LoadChoice::default())
+                );
                 if let Some(interval) = candidate.interval {
-                    prop_assert!((Nanos::from_micros(200)..=Nanos::from_millis(5)).contains(&interval));
+                    prop_assert!(
+                        (Nanos::from_micros(200)..=Nanos::from_millis(5)).contains(&interval)
+                    );
                 }
                 prop_assert!(candidate.prio.is_none_or(|prio| (50..=52).contains(&prio)));
                 prop_assert!(known.insert(candidate.clone()));

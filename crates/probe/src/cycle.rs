@@ -599,10 +599,16 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the clock does: all that was due is accounted for, planned times never repeat, and the rows alone
-        /// give the same accounting.
+        /// Whatever the clock does: all that was due is accounted for, planned times never repeat,
+        /// and the rows alone give the same accounting.
         #[test]
-        fn nothing_vanishes(lateness in proptest::collection::vec(prop_oneof![0..900_i64, -2_000..9_000_i64], 0..300), due in 1_u64..300) {
+        fn nothing_vanishes(
+            lateness in proptest::collection::vec(
+                prop_oneof![0..900_i64, -2_000..9_000_i64],
+                0..300,
+            ),
+            due in 1_u64..300,
+        ) {
             let (counts, samples, _) = run(&cycle(due), &lateness);
             prop_assert_eq!(counts.due(), due);
             prop_assert_eq!(counts.on_time + counts.late, samples.len() as u64);
@@ -610,7 +616,8 @@ mod tests {
             let mut expected = 0;
             for (activation, latency) in &samples {
                 prop_assert_eq!(*activation, expected);
-                expected += 1 + if *latency >= INTERVAL { (*latency / INTERVAL).unsigned_abs() } else { 0 };
+                expected +=
+                    1 + if *latency >= INTERVAL { (*latency / INTERVAL).unsigned_abs() } else { 0 };
             }
             prop_assert!(expected >= due);
         }

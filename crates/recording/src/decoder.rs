@@ -2,7 +2,8 @@
 //! The decoder of samples: an Arrow IPC stream of whole numbers.
 //!
 //! A recording may have been cut off, be on a failing SD card, or come from an untrusted source, so
-//! every length is checked against the bytes there are. Format: <https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format>.
+//! every length is checked against the bytes there are. Format:
+//! <https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format>.
 
 use crate::column::{Column, Plain, Values};
 use crate::flatbuffer::{Buffer, Malformed, Table};
@@ -541,7 +542,8 @@ mod tests {
             lz4: bool,
         ) {
             let batches = [all[from.min(all.len())..].to_vec(), Vec::new(), all];
-            let (stream, _) = written(&batches.each_ref().map(|rows| columns(rows)), alignment, lz4);
+            let (stream, _) =
+                written(&batches.each_ref().map(|rows| columns(rows)), alignment, lz4);
             prop_assert_eq!(read(&stream), (batches.to_vec(), Ok(())));
         }
     }

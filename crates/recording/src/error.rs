@@ -8,7 +8,11 @@ use std::path::{Path, PathBuf};
 /// Why a recording could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
-    #[error("{} exists already: a recording is never overwritten. Choose another name with -o, or remove it", shown(.0))]
+    #[error(
+        "{} exists already: a recording is never overwritten. \
+         Choose another name with -o, or remove it",
+        shown(.0),
+    )]
     Exists(PathBuf),
     #[error("cannot {doing} {}: {source}", shown(path))]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
@@ -34,7 +38,11 @@ pub enum RecordingError {
     #[error("{} is {what}: expected a file", shown(path))]
     NoFile { path: PathBuf, what: &'static str },
     /// More than any such file takes.
-    #[error("{} is larger than {} MB, the most that is read of such a file", shown(path), max_bytes >> 20)]
+    #[error(
+        "{} is larger than {} MB, the most that is read of such a file",
+        shown(path),
+        max_bytes >> 20,
+    )]
     TooLarge { path: PathBuf, max_bytes: u64 },
     /// Only a histogram or figures are known.
     #[error("{} holds no samples", shown(.0))]

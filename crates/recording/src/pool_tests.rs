@@ -24,10 +24,12 @@ fn write(
     let file = |name: &str| serde_json::json!({ "path": name, "sha256": name });
     let lab = serde_json::json!({
         "guest": {
-            "machine": "x86_64", "memory_mib": 512, "cpus": 1, "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "",
+            "machine": "x86_64", "memory_mib": 512, "cpus": 1,
+            "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "",
         },
         "ns_per_instruction": 1, "deterministic": true, "accelerator": "tcg",
-        "kernel": { "name": "debian:amd64=6.1", "image": file("vmlinuz"), "modules": null }, "device_tree": null,
+        "kernel": { "name": "debian:amd64=6.1", "image": file("vmlinuz"), "modules": null },
+        "device_tree": null,
         "program": file("teiji"), "modules": [], "initramfs_sha256": phase.to_string(),
         "qemu": { "version": "7.2.22", "command_line": [] }, "host_ms": 5,
     });
@@ -142,9 +144,10 @@ fn phases_have_the_figures_of_their_samples_end_to_end() {
     assert!(matches!(seen("skipped<3").seen, judge::Seen::Count { n: 3, due: 1_500 }));
     assert_eq!(seen("max<2ms").verdict, Verdict::Fail);
     let above = expected.iter().filter(|latency| **latency > 6_000).count() as u64;
-    assert!(
-        matches!(seen("rate(>6us)<0.9@95%").seen, judge::Seen::Rate { n, of: 1_500, .. } if n == above)
-    );
+    assert!(matches!(
+        seen("rate(>6us)<0.9@95%").seen,
+        judge::Seen::Rate { n, of: 1_500, .. } if n == above,
+    ));
     let group = examined.group();
     assert_eq!((group.runs.len(), group.quantiles.unwrap()[0]), (5, at(500)));
 }

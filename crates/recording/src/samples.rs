@@ -364,14 +364,23 @@ mod tests {
     }
 
     fn some_latency() -> impl Strategy<Value = i64> {
-        prop_oneof![8 => 0_i64..100_000, 1 => any::<i64>(), 1 => Just(i64::from(i32::MAX)), 1 => Just(i64::from(i32::MIN))]
+        prop_oneof![
+            8 => 0_i64..100_000,
+            1 => any::<i64>(),
+            1 => Just(i64::from(i32::MAX)),
+            1 => Just(i64::from(i32::MIN)),
+        ]
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
 
         #[test]
-        fn what_is_written_is_read(samples in some_samples(), every in 1_usize..50, more in 0_u64..5) {
+        fn what_is_written_is_read(
+            samples in some_samples(),
+            every in 1_usize..50,
+            more in 0_u64..5,
+        ) {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("samples-0.arrows");
             let due = samples.last().unwrap().0 + 1 + more;
@@ -386,7 +395,11 @@ mod tests {
             let path = dir.path().join("samples-0.arrows");
             let (_, lengths) = write_unfinished(&path, &samples, every);
             let bytes = std::fs::metadata(&path).unwrap().len();
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss
+            )]
             let cut = (bytes as f64 * cut) as u64;
             let cut = cut.max(lengths[0]);
             OpenOptions::new().write(true).open(&path).unwrap().set_len(cut).unwrap();
@@ -402,7 +415,11 @@ mod tests {
             let path = dir.path().join("samples-0.arrows");
             write(&path, &samples, samples.last().unwrap().0 + 1, 20);
             let mut bytes = std::fs::read(&path).unwrap();
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss
+            )]
             let place = (bytes.len() as f64 * place) as usize;
             bytes[place] = byte;
             std::fs::write(&path, bytes).unwrap();

@@ -35,7 +35,14 @@ pub fn shown(text: &str, paint: Paint) -> Cow<'_, str> {
 /// Control characters, and those that turn the direction in which text is read.
 pub(crate) fn steers(c: char) -> bool {
     c.is_control() && !matches!(c, '\n' | '\t')
-        || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(
+            c,
+            '\u{061c}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{2066}'..='\u{2069}'
+        )
 }
 
 /// How long the sequence is that begins here and is one of ours: another may hide what follows.

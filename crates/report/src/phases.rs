@@ -152,13 +152,15 @@ fn one_in_json(one: &Phases<'_>) -> Value {
         (worst["thread"], worst["activation"], worst["command"]) =
             (json!(thread), json!(activation), json!(again));
     }
+    let intervals: Vec<Value> =
+        analyses(one.examined).iter().enumerate().flat_map(intervals_json).collect();
     let mut object = json!({
         "name": one.name,
         "due": overview.totals.activations.due(),
         "late": overview.totals.activations.late(),
         "skipped": overview.totals.activations.skipped(),
         "lost": sum(Count::Lost),
-        "intervals": analyses(one.examined).iter().enumerate().flat_map(intervals_json).collect::<Vec<_>>(),
+        "intervals": intervals,
         "phases": phases,
     });
     for figure in MANY {
@@ -172,8 +174,9 @@ fn one_in_json(one: &Phases<'_>) -> Value {
 fn intervals_json((thread, analysis): (usize, &Analysis)) -> Vec<Value> {
     let one = |interval: &QuantileInterval| {
         json!({
-            "thread": thread, "quantile": interval.level.to_string(), "observed_ns": interval.observed,
-            "lower_ns": interval.lower, "upper_ns": interval.upper,
+            "thread": thread, "quantile": interval.level.to_string(),
+            "observed_ns": interval.observed, "lower_ns": interval.lower,
+            "upper_ns": interval.upper,
         })
     };
     Inference::from_analysis(analysis).quantiles.iter().map(one).collect()
@@ -181,7 +184,13 @@ fn intervals_json((thread, analysis): (usize, &Analysis)) -> Vec<Value> {
 
 /// The maxima of phases for a program, ns, each with its recording.
 pub(crate) fn maxima_json<'p>(maxima: &PhaseMaxima, path: impl Fn(usize) -> &'p Path) -> Value {
-    let one = |one: PhaseMaximum| json!({ "phase": one.phase, "max_ns": one.max_ns, "recording": path(one.place) });
+    let one = |one: PhaseMaximum| {
+        json!({
+            "phase": one.phase,
+            "max_ns": one.max_ns,
+            "recording": path(one.place),
+        })
+    };
     let [smallest, median, largest] = maxima.spread().map_or([None; 3], |spread| spread.map(Some));
     json!({
         "count": maxima.of_each.len(),

@@ -331,8 +331,8 @@ fn closing(
     if let Some(error) = tracks.failed() {
         document.end = Some(End::RecordingFailed { error: error.to_string() });
     }
-    // Rings and buffers go before the statistics take their memory: without limits, the end of a run
-    // needs no more than the run.
+    // Rings and buffers go before the statistics take their memory: without limits, the end of a
+    // run needs no more than the run.
     drop(tracks);
     for (thread, result) in document.threads.iter_mut().zip(results) {
         thread.given_up_ns = result.is_none().then_some(ended);

@@ -496,17 +496,42 @@ mod tests {
     proptest! {
         /// Against adding everything up, the obvious way.
         #[test]
-        fn what_is_drawn_is_counted(counts in proptest::collection::vec(proptest::collection::vec(0_u64..5, 12), 1..8), seed in any::<u64>(), near in 0_usize..12) {
-            let sparse = |counts: &Vec<u64>| counts.iter().copied().enumerate().filter(|(_, count)| *count > 0).collect::<Vec<_>>();
+        fn what_is_drawn_is_counted(
+            counts in proptest::collection::vec(proptest::collection::vec(0_u64..5, 12), 1..8),
+            seed in any::<u64>(),
+            near in 0_usize..12,
+        ) {
+            let sparse = |counts: &Vec<u64>| {
+                counts
+                    .iter()
+                    .copied()
+                    .enumerate()
+                    .filter(|(_, count)| *count > 0)
+                    .collect::<Vec<_>>()
+            };
             let run = counts.iter().map(sparse).collect();
-            let blocks = IndependentBlocks { values: vec![0.0; 12], uppers: (0..12).collect(), runs: vec![run], all: vec![1; 12] };
+            let blocks = IndependentBlocks {
+                values: vec![0.0; 12],
+                uppers: (0..12).collect(),
+                runs: vec![run],
+                all: vec![1; 12],
+            };
             let (mut drawn, mut numbers) = (Resample::new(&blocks), Numbers::new(seed));
             for _ in 0..3 {
                 drawn.times.iter_mut().for_each(|times| *times = numbers.below(4) as u64);
-                let sum = |place: usize| counts.iter().zip(&drawn.times).map(|(counts, times)| counts[place] * times).sum::<u64>();
+                let sum = |place: usize| {
+                    counts
+                        .iter()
+                        .zip(&drawn.times)
+                        .map(|(counts, times)| counts[place] * times)
+                        .sum::<u64>()
+                };
                 let sums: Vec<u64> = (0..12).map(sum).collect();
                 let total = sums.iter().sum::<u64>();
-                prop_assert_eq!((drawn.below(5), drawn.below(12)), (sums[..5].iter().sum::<u64>(), total));
+                prop_assert_eq!(
+                    (drawn.below(5), drawn.below(12)),
+                    (sums[..5].iter().sum::<u64>(), total)
+                );
                 for rank in 1..=total {
                     prop_assert_eq!(drawn.place_of(rank, near), place_of(&sums, rank));
                 }

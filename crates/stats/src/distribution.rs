@@ -461,7 +461,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_same_as_sorting(mut values in proptest::collection::vec(prop_oneof![-9_i32..300_000, any::<i32>()], 1..300), keep in 1_usize..20) {
+        fn the_same_as_sorting(
+            mut values in proptest::collection::vec(
+                prop_oneof![-9_i32..300_000, any::<i32>()],
+                1..300,
+            ),
+            keep in 1_usize..20,
+        ) {
             let mut distribution = Distribution::new(keep);
             let (together, single) = values.split_at(values.len() / 2);
             Chunk::each(together).for_each(|chunk| distribution.record_chunk(chunk));
@@ -479,13 +485,17 @@ mod tests {
             let counted = Counted::from(distribution);
             let mut expected = Histogram::default();
             values.iter().for_each(|v| expected.record(i64::from(*v)));
-            prop_assert_eq!(counted.histogram().buckets().collect::<Vec<_>>(), expected.buckets().collect::<Vec<_>>());
+            prop_assert_eq!(
+                counted.histogram().buckets().collect::<Vec<_>>(),
+                expected.buckets().collect::<Vec<_>>()
+            );
 
             values.sort_unstable();
             let ranks: Vec<u64> = (1..=values.len() as u64).collect();
             let located = counted.locate(&ranks);
             prop_assert_eq!(located.len(), values.len());
-            for (((bucket, rank), value), rank_of_it) in located.into_iter().zip(&values).zip(ranks) {
+            for (((bucket, rank), value), rank_of_it) in located.into_iter().zip(&values).zip(ranks)
+            {
                 prop_assert!((bucket.lower..=bucket.upper).contains(&i64::from(*value)));
                 prop_assert!((1..=bucket.count).contains(&rank));
                 let larger = values.len() as u64 - rank_of_it;

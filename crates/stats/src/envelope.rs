@@ -110,9 +110,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_step_has_its_extremes(values in proptest::collection::vec(proptest::option::weighted(0.9, any::<i32>()), 1..500),
-                                       max_steps in 2_usize..40, chunk in 1_usize..20, known in 0.0..1.0_f64) {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+        fn every_step_has_its_extremes(
+            values in proptest::collection::vec(
+                proptest::option::weighted(0.9, any::<i32>()),
+                1..500,
+            ),
+            max_steps in 2_usize..40,
+            chunk in 1_usize..20,
+            known in 0.0..1.0_f64,
+        ) {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss
+            )]
             let mut envelope = Envelope::for_rows(max_steps, (values.len() as f64 * known) as u64);
             for part in values.chunks(chunk) {
                 for run in part.chunk_by(|a, b| a.is_some() == b.is_some()) {
@@ -125,11 +136,14 @@ mod tests {
             }
             prop_assert!(envelope.steps().len() <= max_steps.next_multiple_of(2));
             let rows = usize::try_from(envelope.rows_per_step()).unwrap();
-            let expected: Vec<Extent> = values.chunks(rows).map(|rows| Extent {
-                min: rows.iter().flatten().min().map_or(i64::MAX, |v| i64::from(*v)),
-                max: rows.iter().flatten().max().map_or(i64::MIN, |v| i64::from(*v)),
-                missing: rows.iter().filter(|v| v.is_none()).count() as u64,
-            }).collect();
+            let expected: Vec<Extent> = values
+                .chunks(rows)
+                .map(|rows| Extent {
+                    min: rows.iter().flatten().min().map_or(i64::MAX, |v| i64::from(*v)),
+                    max: rows.iter().flatten().max().map_or(i64::MIN, |v| i64::from(*v)),
+                    missing: rows.iter().filter(|v| v.is_none()).count() as u64,
+                })
+                .collect();
             prop_assert_eq!(envelope.steps(), expected);
             let mut grown = Envelope::new(max_steps);
             grown.missing(values.len() as u64);

@@ -284,12 +284,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_value_is_counted_once_and_where_it_belongs(values in proptest::collection::vec(any::<i64>(), 1..300)) {
+        fn every_value_is_counted_once_and_where_it_belongs(
+            values in proptest::collection::vec(any::<i64>(), 1..300),
+        ) {
             let mut histogram = Histogram::default();
             values.iter().for_each(|v| histogram.record(*v));
             prop_assert_eq!(histogram.total(), values.len() as u64);
             for bucket in histogram.buckets() {
-                let inside = values.iter().filter(|v| (bucket.lower..=bucket.upper).contains(*v)).count();
+                let inside =
+                    values.iter().filter(|v| (bucket.lower..=bucket.upper).contains(*v)).count();
                 prop_assert_eq!(inside as u64, bucket.count);
             }
             let all: Vec<Bucket> = histogram.buckets().collect();
@@ -299,12 +302,22 @@ mod tests {
         }
 
         #[test]
-        fn merging_parts_is_the_whole(values in proptest::collection::vec(any::<i32>(), 0..300), cut in 0_usize..300) {
+        fn merging_parts_is_the_whole(
+            values in proptest::collection::vec(any::<i32>(), 0..300),
+            cut in 0_usize..300,
+        ) {
             let (a, b) = values.split_at(cut.min(values.len()));
-            let count = |part: &[i32]| { let mut h = Histogram::default(); h.record_all(part); h };
+            let count = |part: &[i32]| {
+                let mut h = Histogram::default();
+                h.record_all(part);
+                h
+            };
             let mut merged = count(a);
             merged.merge(&count(b));
-            prop_assert_eq!(merged.buckets().collect::<Vec<_>>(), count(&values).buckets().collect::<Vec<_>>());
+            prop_assert_eq!(
+                merged.buckets().collect::<Vec<_>>(),
+                count(&values).buckets().collect::<Vec<_>>()
+            );
         }
     }
 }

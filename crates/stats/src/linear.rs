@@ -133,7 +133,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_together_are_the_whole(values in proptest::collection::vec(any::<i32>(), 0..300), cut in 0_usize..300) {
+        fn parts_together_are_the_whole(
+            values in proptest::collection::vec(any::<i32>(), 0..300),
+            cut in 0_usize..300,
+        ) {
             let (a, b) = values.split_at(cut.min(values.len()));
             let mut merged = counted(a);
             merged.merge(&counted(b));

@@ -184,7 +184,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn many_at_once_equals_one_by_one(first in -1_000_000_000..1_000_000_000_i64, counts in proptest::collection::vec(0_u64..9, 0..300), cut in 0_usize..300) {
+        fn many_at_once_equals_one_by_one(
+            first in -1_000_000_000..1_000_000_000_i64,
+            counts in proptest::collection::vec(0_u64..9, 0..300),
+            cut in 0_usize..300,
+        ) {
             let mut one = Moments::default();
             (first..).zip(&counts).for_each(|(value, n)| (0..*n).for_each(|_| one.record(value)));
             let (a, b) = counts.split_at(cut.min(counts.len()));

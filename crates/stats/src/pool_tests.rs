@@ -101,27 +101,47 @@ fn at(sorted: &[i64], level: Level) -> Option<i64> {
 proptest! {
     #[test]
     fn figures_are_those_of_all_rows_together(
-        runs in proptest::collection::vec(spans(), 1..8), limit in prop_oneof![-50..2_000_i64, any::<i64>()],
+        runs in proptest::collection::vec(spans(), 1..8),
+        limit in prop_oneof![-50..2_000_i64, any::<i64>()],
     ) {
         let exact = ExactRequest { levels: vec![Level::P90], limits_ns: vec![limit] };
         let pool = pooled(&runs, &exact);
         let (listed, counts, lost, of_each) = listed(&runs);
         prop_assert_eq!((pool.statistics.activations, pool.statistics.lost), (counts, lost));
-        let both = [(&listed.measured, pool.statistics.latency), (&listed.all, pool.statistics.latency_with_skipped)];
+        let both = [
+            (&listed.measured, pool.statistics.latency),
+            (&listed.all, pool.statistics.latency_with_skipped),
+        ];
         for (sorted, summary) in both {
             prop_assert_eq!(summary.map_or(0, |summary| summary.count), sorted.len() as u64);
             let Some(summary) = summary else { continue };
-            prop_assert_eq!((Some(summary.min), Some(summary.max)), (sorted.first().copied(), sorted.last().copied()));
+            prop_assert_eq!(
+                (Some(summary.min), Some(summary.max)),
+                (sorted.first().copied(), sorted.last().copied())
+            );
             prop_assert_eq!(summary.quantiles(), Level::ALL.map(|level| at(sorted, level)));
             let sum: i128 = sorted.iter().map(|value| i128::from(*value)).sum();
             #[expect(clippy::cast_precision_loss)]
             let mean = sum as f64 / sorted.len() as f64;
-            prop_assert!((summary.mean - mean).abs() <= mean.abs() * 1e-12, "{} {mean}", summary.mean);
+            prop_assert!(
+                (summary.mean - mean).abs() <= mean.abs() * 1e-12,
+                "{} {mean}",
+                summary.mean
+            );
         }
-        prop_assert_eq!(pool.above(limit), listed.all.iter().filter(|value| **value > limit).count() as u64);
-        prop_assert_eq!(pool.quantile(Level::P90, 0.95).map(|interval| interval.observed), at(&listed.all, Level::P90));
-        let of_blocks: Vec<u64> =
-            pool.blocks.runs().map(|run| run.iter().map(|block| block.counts.total()).sum::<u64>()).collect();
+        prop_assert_eq!(
+            pool.above(limit),
+            listed.all.iter().filter(|value| **value > limit).count() as u64
+        );
+        prop_assert_eq!(
+            pool.quantile(Level::P90, 0.95).map(|interval| interval.observed),
+            at(&listed.all, Level::P90)
+        );
+        let of_blocks: Vec<u64> = pool
+            .blocks
+            .runs()
+            .map(|run| run.iter().map(|block| block.counts.total()).sum::<u64>())
+            .collect();
         prop_assert_eq!(of_blocks, of_each);
     }
 
@@ -132,7 +152,10 @@ proptest! {
         let spans: Vec<Span<'_>> = run.iter().map(Owned::span).collect();
         let Ok(alone) = analyse(spans.as_slice(), INTERVAL, AfterOverrun::Skip, 64, &exact);
         let pool = pooled(std::slice::from_ref(&run), &exact);
-        prop_assert_eq!((pool.statistics.latency, pool.statistics.activations), (alone.statistics.latency, alone.statistics.activations));
+        prop_assert_eq!(
+            (pool.statistics.latency, pool.statistics.activations),
+            (alone.statistics.latency, alone.statistics.activations)
+        );
         for level in Level::ALL {
             prop_assert_eq!(pool.quantile(level, 0.95), alone.quantile(level, 0.95));
             prop_assert_eq!(pool.quantile_bound(level, 0.95), alone.quantile_bound(level, 0.95));

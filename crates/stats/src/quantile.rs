@@ -238,10 +238,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn exact_for_any_values(mut values in proptest::collection::vec(prop_oneof![0_i64..100_000, any::<i64>(), 8_000_000_i64..9_000_000], 1..400)) {
+        fn exact_for_any_values(
+            mut values in proptest::collection::vec(
+                prop_oneof![0_i64..100_000, any::<i64>(), 8_000_000_i64..9_000_000],
+                1..400,
+            ),
+        ) {
             let mut counted = Distribution::new(3);
             values.iter().for_each(|v| counted.record(*v));
-            let ranks: Vec<u64> = [1, 50, 99, 100].into_iter().map(|q| nearest_rank(values.len() as u64, q, 100)).collect();
+            let ranks: Vec<u64> = [1, 50, 99, 100]
+                .into_iter()
+                .map(|q| nearest_rank(values.len() as u64, q, 100))
+                .collect();
             let mut refinement = Refinement::default();
             refinement.request(Population::WithSkipped, &Counted::from(counted), &ranks);
             let mut passes = 0;
@@ -258,8 +266,10 @@ mod tests {
                 prop_assert!(passes <= 5);
             }
             values.sort_unstable();
-            let expected: BTreeMap<u64, i64> =
-                ranks.iter().map(|rank| (*rank, values[usize::try_from(*rank).unwrap() - 1])).collect();
+            let expected: BTreeMap<u64, i64> = ranks
+                .iter()
+                .map(|rank| (*rank, values[usize::try_from(*rank).unwrap() - 1]))
+                .collect();
             prop_assert_eq!(refinement.values(Population::WithSkipped), expected);
         }
     }

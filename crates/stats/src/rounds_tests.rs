@@ -169,14 +169,28 @@ fn what_is_judged_is_what_a_block_has_enough_of() {
 
 proptest! {
     #[test]
-    fn what_is_exchanged_is_turned_round(blocks in proptest::collection::vec([1_i64..1_000_000, 1..1_000_000, 1..1_000_000, 1..1_000_000], 6..20)) {
-        let rounds: Vec<Round> = blocks.iter().map(|[a, b, c, d]| Round { off: [*a, *b], on: [*c, *d] }).collect();
-        let exchanged: Vec<Round> = rounds.iter().map(|round| Round { off: round.on, on: round.off }).collect();
-        let (one, other) = (Effect::from_rounds(&rounds, 0.05).unwrap(), Effect::from_rounds(&exchanged, 0.05).unwrap());
+    fn what_is_exchanged_is_turned_round(
+        blocks in proptest::collection::vec(
+            [1_i64..1_000_000, 1..1_000_000, 1..1_000_000, 1..1_000_000],
+            6..20,
+        ),
+    ) {
+        let rounds: Vec<Round> =
+            blocks.iter().map(|[a, b, c, d]| Round { off: [*a, *b], on: [*c, *d] }).collect();
+        let exchanged: Vec<Round> =
+            rounds.iter().map(|round| Round { off: round.on, on: round.off }).collect();
+        let (one, other) = (
+            Effect::from_rounds(&rounds, 0.05).unwrap(),
+            Effect::from_rounds(&exchanged, 0.05).unwrap(),
+        );
         let ((lower, upper), (from, to)) = (one.interval.unwrap(), other.interval.unwrap());
         prop_assert!((lower * to - 1.0).abs() < 1e-9 && (upper * from - 1.0).abs() < 1e-9);
         prop_assert!(lower <= one.ratio && one.ratio <= upper);
-        let turned = match one.evidence() { Evidence::Helps => Evidence::Worse, Evidence::Worse => Evidence::Helps, Evidence::Neither => Evidence::Neither };
+        let turned = match one.evidence() {
+            Evidence::Helps => Evidence::Worse,
+            Evidence::Worse => Evidence::Helps,
+            Evidence::Neither => Evidence::Neither,
+        };
         prop_assert_eq!(other.evidence(), turned);
     }
 }

@@ -425,19 +425,44 @@ mod tests {
         /// The same as going through every latency, each as large as its bucket allows.
         #[test]
         fn buckets_are_their_latencies(
-            sizes in proptest::collection::btree_map(prop_oneof![-300..400_000_i64, any::<i64>()], 0..5_000_u64, 1..9),
+            sizes in proptest::collection::btree_map(
+                prop_oneof![-300..400_000_i64, any::<i64>()],
+                0..5_000_u64,
+                1..9,
+            ),
             limit in prop_oneof![-300..400_000_i64, any::<i64>()],
         ) {
-            let buckets: Vec<Bucket> =
-                sizes.iter().rev().map(|(upper, count)| Bucket { lower: upper.saturating_sub(3), upper: *upper, count: *count }).collect();
-            let rows: Vec<Span<'_>> = buckets.iter().flat_map(|bucket| (0..bucket.count).map(|_| Span::Long(bucket.upper))).collect();
-            let exact = ExactRequest { levels: vec![Level::P50, Level::P99], limits_ns: vec![limit] };
+            let buckets: Vec<Bucket> = sizes
+                .iter()
+                .rev()
+                .map(|(upper, count)| Bucket {
+                    lower: upper.saturating_sub(3),
+                    upper: *upper,
+                    count: *count,
+                })
+                .collect();
+            let rows: Vec<Span<'_>> = buckets
+                .iter()
+                .flat_map(|bucket| (0..bucket.count).map(|_| Span::Long(bucket.upper)))
+                .collect();
+            let exact =
+                ExactRequest { levels: vec![Level::P50, Level::P99], limits_ns: vec![limit] };
             let (found, counted) = of_buckets(&buckets, &exact);
-            let Ok(expected) = crate::analyse(rows.as_slice(), 1_000, AfterOverrun::Unknown, 2, &exact);
+            let Ok(expected) =
+                crate::analyse(rows.as_slice(), 1_000, AfterOverrun::Unknown, 2, &exact);
             let of_rows = &expected.statistics;
-            prop_assert_eq!(found.latency, of_rows.latency.map(|summary| Summary { sd: None, ..summary }));
-            prop_assert_eq!((&found.histogram, &found.linear), (&of_rows.histogram, &of_rows.linear));
-            prop_assert_eq!((found.moments, found.activations, found.lost), (of_rows.moments, of_rows.activations, of_rows.lost));
+            prop_assert_eq!(
+                found.latency,
+                of_rows.latency.map(|summary| Summary { sd: None, ..summary })
+            );
+            prop_assert_eq!(
+                (&found.histogram, &found.linear),
+                (&of_rows.histogram, &of_rows.linear)
+            );
+            prop_assert_eq!(
+                (found.moments, found.activations, found.lost),
+                (of_rows.moments, of_rows.activations, of_rows.lost)
+            );
             prop_assert_eq!(counted.above(limit), expected.counted().above(limit));
             for rank in [1, counted.count() / 2, counted.count()] {
                 prop_assert_eq!(counted.at_rank(rank), expected.counted().at_rank(rank));
@@ -446,21 +471,36 @@ mod tests {
 
         /// Against sorting everything, the obvious way.
         #[test]
-        fn exact(values in proptest::collection::vec(prop_oneof![0..900_i32, -50..2_000_i32, any::<i32>()], 1..2_000)) {
+        fn exact(
+            values in proptest::collection::vec(
+                prop_oneof![0..900_i32, -50..2_000_i32, any::<i32>()],
+                1..2_000,
+            ),
+        ) {
             let statistics = stats(&[Span::Woken(&values)]);
             let summary = statistics.latency.unwrap();
             let mut sorted = values.clone();
             sorted.sort_unstable();
             let at = |q: f64| {
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    clippy::cast_precision_loss
+                )]
                 let rank = ((sorted.len() as f64 * q - 1e-9).ceil() as usize).max(1);
                 i64::from(sorted[rank - 1])
             };
             prop_assert_eq!((summary.min, summary.max), (at(0.0), at(1.0)));
-            prop_assert_eq!(summary.quantiles(), [0.5, 0.9, 0.99, 0.999, 0.9999].map(|share| Some(at(share))));
+            prop_assert_eq!(
+                summary.quantiles(),
+                [0.5, 0.9, 0.99, 0.999, 0.9999].map(|share| Some(at(share)))
+            );
             prop_assert_eq!(statistics.histogram.total(), summary.count);
             let late = values.iter().filter(|v| **v >= 1_000).count() as u64;
-            prop_assert_eq!(statistics.activations, Activations { due: summary.count, on_time: summary.count - late, late, skipped: 0 });
+            prop_assert_eq!(
+                statistics.activations,
+                Activations { due: summary.count, on_time: summary.count - late, late, skipped: 0 }
+            );
         }
     }
 }

@@ -32,7 +32,10 @@ fn is_found(seed: u64, count: usize, period: usize, jitter: usize, height: f64) 
     let found = analysis(&spiked(seed, count, period, jitter, height)).periods;
     #[expect(clippy::cast_precision_loss)]
     let (period, jitter) = (period as f64, jitter as f64);
-    matches!(found.as_slice(), [one] if (one.activations - period).abs() <= 0.001 * period + 0.1 * jitter && one.present >= 0.6 && one.jitter <= jitter + 1.0)
+    let [one] = found.as_slice() else { return false };
+    (one.activations - period).abs() <= 0.001 * period + 0.1 * jitter
+        && one.present >= 0.6
+        && one.jitter <= jitter + 1.0
 }
 
 #[test]
@@ -148,11 +151,17 @@ fn a_period_is_as_late_as_half_of_its_wake_ups() {
     let latencies: Vec<i32> = normal(1, 20_000, 0.3)
         .into_iter()
         .zip(0..)
-        .map(|(latency, k): (i32, i32)| if k % 4 == 1 { 4_250 } else { 3_580 } + (latency - 20_000) / 60)
+        .map(|(latency, k): (i32, i32)| {
+            let usual = if k % 4 == 1 { 4_250 } else { 3_580 };
+            usual + (latency - 20_000) / 60
+        })
         .collect();
     let found = analysis(&latencies).periods;
     assert!(
-        matches!(found.as_slice(), [one] if (one.activations - 4.0).abs() < 0.001 && one.jitter < 0.5),
+        matches!(
+            found.as_slice(),
+            [one] if (one.activations - 4.0).abs() < 0.001 && one.jitter < 0.5,
+        ),
         "{found:?}"
     );
     assert!((found[0].latency_ns - 4_250).abs() <= 5 && found[0].present > 0.95, "{found:?}");

@@ -304,11 +304,22 @@ mod parts {
 
     proptest! {
         #[test]
-        fn merged_are_the_whole(mut values in proptest::collection::vec(prop_oneof![0..40_000_i32, -9..3_000_000_i32], 2..3_000), cut in 0.0..1.0_f64) {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+        fn merged_are_the_whole(
+            mut values in proptest::collection::vec(
+                prop_oneof![0..40_000_i32, -9..3_000_000_i32],
+                2..3_000,
+            ),
+            cut in 0.0..1.0_f64,
+        ) {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss
+            )]
             let cut = (values.len() as f64 * cut) as usize;
             let of = |some: &[i32]| {
-                let (mut histogram, mut moments, mut worst) = (Histogram::default(), Moments::default(), WorstActivations::new(50));
+                let (mut histogram, mut moments, mut worst) =
+                    (Histogram::default(), Moments::default(), WorstActivations::new(50));
                 for (activation, value) in (0..).zip(some) {
                     histogram.record(i64::from(*value));
                     moments.record(i64::from(*value));
@@ -331,13 +342,24 @@ mod parts {
                 prop_assert_eq!(all.counts.total(), moments.count());
                 prop_assert_eq!(all.max, moments.max());
                 for limit in [0, 100, 20_000, 131_072, 1_000_000] {
-                    prop_assert_eq!(all.counts.above(limit), histogram.buckets().filter(|bucket| bucket.lower > limit).map(|bucket| bucket.count).sum::<u64>());
+                    prop_assert_eq!(
+                        all.counts.above(limit),
+                        histogram
+                            .buckets()
+                            .filter(|bucket| bucket.lower > limit)
+                            .map(|bucket| bucket.count)
+                            .sum::<u64>()
+                    );
                 }
             }
-            // Rates are counted exactly, and neither they nor quantiles depend on the order within a block.
+            // Rates are counted exactly, and neither they nor quantiles depend on the order
+            // within a block.
             let limit = i64::from(values[values.len() / 2]);
             let above = values.iter().filter(|value| i64::from(**value) > limit).count() as u64;
-            prop_assert_eq!(Analysis::rate_of_all(std::slice::from_ref(&whole), limit, 0.95).unwrap().beyond, above);
+            prop_assert_eq!(
+                Analysis::rate_of_all(std::slice::from_ref(&whole), limit, 0.95).unwrap().beyond,
+                above
+            );
             let before = whole.quantile(Level::P99, 0.95);
             values.chunks_mut(128).for_each(|block| block.reverse());
             prop_assert_eq!(analysis(&values).quantile(Level::P99, 0.95), before);

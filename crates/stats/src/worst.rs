@@ -108,8 +108,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_same_as_sorting_everything(latencies in proptest::collection::vec(-5_i64..50, 0..200), cut in 0_usize..200, keep in 1_usize..20) {
-            let all: Vec<Worst> = (0..).zip(&latencies).map(|(activation, latency_ns)| Worst { activation, latency_ns: *latency_ns }).collect();
+        fn the_same_as_sorting_everything(
+            latencies in proptest::collection::vec(-5_i64..50, 0..200),
+            cut in 0_usize..200,
+            keep in 1_usize..20,
+        ) {
+            let all: Vec<Worst> = (0..)
+                .zip(&latencies)
+                .map(|(activation, latency_ns)| Worst { activation, latency_ns: *latency_ns })
+                .collect();
             let kept = |part: &[Worst]| {
                 let mut worst = WorstActivations::new(keep);
                 part.iter().for_each(|one| worst.offer(one.activation, one.latency_ns));

@@ -41,7 +41,8 @@ const HARMLESS: [&str; 6] = ["TERM", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "
 pub enum RightsError {
     /// They are another user's or another group's.
     #[error(
-        "{program} is set-user-ID or set-group-ID, and runs only with its caller's own user and group: chmod ug-s {program}",
+        "{program} is set-user-ID or set-group-ID, and runs only with its \
+         caller's own user and group: chmod ug-s {program}",
         program = .0.display()
     )]
     AnothersId(PathBuf),

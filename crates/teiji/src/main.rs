@@ -25,8 +25,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use system::rights;
 
-/// musl's own asks the kernel for each block of some pages and gives it back at once, a tenth of what
-/// a short run costs.
+/// musl's own asks the kernel for each block of some pages and gives it back at once, a tenth of
+/// what a short run costs.
 #[global_allocator]
 static MEMORY: system::Allocator = system::Allocator;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The house as ARCHITECTURE.md describes it: which crate depends on which, that no files import one
-//! another in a circle, and that nothing is public without a reader.
+//! The house as ARCHITECTURE.md describes it: which crate depends on which, that no files import
+//! one another in a circle, that nothing is public without a reader, and how wide a line may be.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -400,4 +400,22 @@ fn no_files_import_one_another_in_a_circle() {
             files.keys().filter(|file| in_circle(file)).map(|file| file.join("::")).collect();
         assert!(circle.is_empty(), "{name}: in circles: {}", circle.join(", "));
     }
+}
+
+/// Rustfmt leaves comments, strings and most of what is inside a macro as wide as it is.
+#[test]
+fn lines_have_at_most_100_columns() {
+    let mut files = Vec::new();
+    for folder in ["crates", "fuzz"] {
+        sources(&workspace().join(folder), &mut files);
+    }
+    assert!(!files.is_empty());
+    let wide_of = |path: &PathBuf| -> Vec<String> {
+        let below = path.strip_prefix(workspace()).expect("below the workspace").display();
+        let source = text(path);
+        let lines = source.lines().zip(1..).filter(|(line, _)| line.chars().count() > 100);
+        lines.map(|(_, number)| format!("{below}:{number}")).collect()
+    };
+    let wide: Vec<String> = files.iter().flat_map(wide_of).collect();
+    assert!(wide.is_empty(), "wider than 100 columns:\n{}", wide.join("\n"));
 }

@@ -20,10 +20,18 @@ pub enum TuningError {
     #[error("teiji tune runs already{}: end it first", of_process(.0))]
     Held(String),
     /// Without a journal nothing is written.
-    #[error("cannot keep the journal in {path}: {source}. Nothing was changed. TEIJI_STATE=DIR names another folder", path = path.display())]
+    #[error(
+        "cannot keep the journal in {path}: {source}. Nothing was changed. \
+         TEIJI_STATE=DIR names another folder",
+        path = path.display(),
+    )]
     Journal { path: PathBuf, source: io::Error },
     /// The machine is changed or put back, and the journal does not say so.
-    #[error("cannot write the journal in {path}: {source}. What it says is looked at again by teiji tune --undo", path = path.display())]
+    #[error(
+        "cannot write the journal in {path}: {source}. What it says is looked at again by \
+         teiji tune --undo",
+        path = path.display(),
+    )]
     NotSettled {
         path: PathBuf,
         source: io::Error,
@@ -40,7 +48,11 @@ pub enum TuningError {
     )]
     OtherNamespace,
     /// It is not known whether the machine still is as it was left.
-    #[error("{0}, so whether the machine was booted since {path} was written is not known. Nothing was changed. Run this outside of the container", path = .1.display())]
+    #[error(
+        "{0}, so whether the machine was booted since {path} was written is not known. \
+         Nothing was changed. Run this outside of the container",
+        path = .1.display(),
+    )]
     Elsewhere(String, PathBuf),
 }
 
@@ -76,7 +88,10 @@ impl Obstacle {
     /// Whether the kernel says that the setting is its own, as of managed interrupts and those of
     /// each CPU.
     fn is_kernels_own(&self) -> bool {
-        matches!(self, Obstacle::Refused(error) if matches!(errno(error), Some(Errno::IO | Errno::PERM)))
+        matches!(
+            self,
+            Obstacle::Refused(error) if matches!(errno(error), Some(Errno::IO | Errno::PERM)),
+        )
     }
 }
 

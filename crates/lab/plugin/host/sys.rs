@@ -44,15 +44,35 @@ unsafe fn call(number: usize, arguments: [usize; 6]) -> Option<usize> {
     // SAFETY: the registers are those of the system call convention, and it overwrites rcx and r11,
     // which are named; that the arguments are right is the caller's promise.
     unsafe {
-        asm!("syscall", inlateout("rax") number => result, in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e,
-            in("r9") f, lateout("rcx") _, lateout("r11") _, options(nostack));
+        asm!(
+            "syscall",
+            inlateout("rax") number => result,
+            in("rdi") a,
+            in("rsi") b,
+            in("rdx") c,
+            in("r10") d,
+            in("r8") e,
+            in("r9") f,
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
     }
     #[cfg(target_arch = "aarch64")]
     // SAFETY: the registers are those of the system call convention; that the arguments are right
     // is the caller's promise.
     unsafe {
-        asm!("svc 0", in("x8") number, inlateout("x0") a => result, in("x1") b, in("x2") c, in("x3") d, in("x4") e, in("x5") f,
-            options(nostack));
+        asm!(
+            "svc 0",
+            in("x8") number,
+            inlateout("x0") a => result,
+            in("x1") b,
+            in("x2") c,
+            in("x3") d,
+            in("x4") e,
+            in("x5") f,
+            options(nostack),
+        );
     }
     (result < 4_095_usize.wrapping_neg()).then_some(result)
 }

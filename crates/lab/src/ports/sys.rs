@@ -85,7 +85,12 @@ impl Ports {
         // machine or does nothing, and reads and writes no memory; the instruction changes
         // no flag and no register.
         unsafe {
-            asm!("out dx, al", in("dx") PANIC, in("al") event, options(nomem, nostack, preserves_flags))
+            asm!(
+                "out dx, al",
+                in("dx") PANIC,
+                in("al") event,
+                options(nomem, nostack, preserves_flags),
+            )
         };
         time_stamp() - before
     }
@@ -96,7 +101,12 @@ impl Ports {
         // what the next port gives, and touches no memory; the instruction changes no flag
         // and no register.
         unsafe {
-            asm!("out dx, ax", in("dx") SELECTOR, in("ax") item, options(nomem, nostack, preserves_flags))
+            asm!(
+                "out dx, ax",
+                in("dx") SELECTOR,
+                in("ax") item,
+                options(nomem, nostack, preserves_flags),
+            )
         };
     }
 
@@ -118,7 +128,12 @@ impl Ports {
             // stack's page, which the kernel has no reason to move, as nothing else runs in the
             // guest yet. Of this process the device changes only the request's own atomics.
             unsafe {
-                asm!("out dx, eax", in("dx") port, in("eax") half, options(nostack, preserves_flags))
+                asm!(
+                    "out dx, eax",
+                    in("dx") port,
+                    in("eax") half,
+                    options(nostack, preserves_flags),
+                )
             };
         }
         match request.control.load(Ordering::Relaxed) {
@@ -134,7 +149,12 @@ impl Ports {
         // own position and touches no memory; the instruction changes `al` alone, which is
         // declared as its output, and no flag.
         unsafe {
-            asm!("in al, dx", in("dx") DATA, out("al") byte, options(nomem, nostack, preserves_flags))
+            asm!(
+                "in al, dx",
+                in("dx") DATA,
+                out("al") byte,
+                options(nomem, nostack, preserves_flags),
+            )
         };
         byte
     }

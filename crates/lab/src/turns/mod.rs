@@ -202,7 +202,8 @@ mod tests {
     #[test]
     fn a_pause_is_found_and_its_bytes_within_other_instructions_are_not() {
         // mov ecx, 0x90f3; pause; movabs rax, ..f390..; jmp over nothing known (0x06), pause
-        let code = b"\xb9\xf3\x90\x00\x00\xf3\x90\x48\xb8\x01\xf3\x90\x02\x03\x04\x05\x06\xeb\xf3\x90\x06\xf3\x90";
+        let code = b"\xb9\xf3\x90\x00\x00\xf3\x90\x48\xb8\x01\xf3\x90\x02\x03\x04\x05\x06\
+            \xeb\xf3\x90\x06\xf3\x90";
         assert_eq!(pauses(code), [5, 21]);
     }
 

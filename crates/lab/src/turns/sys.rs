@@ -8,6 +8,10 @@ mod begin;
 pub(super) fn begin() {
     // SAFETY: the bytes are one NOP, which reads and changes nothing.
     unsafe {
-        std::arch::asm!(".quad {nop}", nop = const begin::INSTRUCTION, options(nomem, nostack, preserves_flags))
+        std::arch::asm!(
+            ".quad {nop}",
+            nop = const begin::INSTRUCTION,
+            options(nomem, nostack, preserves_flags),
+        )
     };
 }

@@ -3,9 +3,9 @@
 //!
 //! What decides latency stays: kernel, CPU, drivers, clocks, settings, every figure. All else that
 //! may be a name becomes a pseudonym, in its place. Structs are taken apart field by field, what
-//! stays with a `_`, so that a new field does not compile before somebody has decided whether it may
-//! be sent, and words stay by a list of those that may ([`words`]). In: a document, and the key of
-//! the pseudonyms. Out: a document.
+//! stays with a `_`, so that a new field does not compile before somebody has decided whether it
+//! may be sent, and words stay by a list of those that may ([`words`]). In: a document, and the key
+//! of the pseudonyms. Out: a document.
 
 mod asked;
 mod document;

@@ -49,7 +49,9 @@ fn recorded() -> Value {
             .unwrap();
     value["probe"] = serde_json::to_value(crate::ProbeStatement::cyclic()).unwrap();
     value["threads"][0]["histogram_ns"]["buckets"] = json!([]);
-    value["threads"][0]["columns"] = json!([{"name": "exit_ns", "values": null, "histogram": {"relative_error": 0.01, "buckets": []}}]);
+    value["threads"][0]["columns"] = json!([{
+        "name": "exit_ns", "values": null, "histogram": {"relative_error": 0.01, "buckets": []},
+    }]);
     value["command_line"] = json!([
         "/home/alice/teiji",
         "measure",
@@ -62,17 +64,23 @@ fn recorded() -> Value {
         "x",
         "y"
     ]);
-    value["end"] = json!({"reason": "probe-failed", "error": "cannot read /dev/rtc0: No such device (os error 19)"});
+    value["end"] = json!({
+        "reason": "probe-failed", "error": "cannot read /dev/rtc0: No such device (os error 19)",
+    });
     value["run"]["title"] = json!("Robot at ACME");
     value["run"]["probe_settings"] = json!({"from": "/dev/alice", "period": "1ms"});
     value["run"]["loads"] =
         json!(["cmd:\"run secret\",cpus=0+1", "disk,dir=/home/alice/x,size=4M", "cpu@50%"]);
     value["load"] = json!([{
-        "spec": "cmd:\"run secret\",cpus=0+1", "requested": null, "reached": null, "cpus": [0], "rate": {"bytes_per_s": 1.0}, "tasks": 1, "alive": true
+        "spec": "cmd:\"run secret\",cpus=0+1", "requested": null, "reached": null, "cpus": [0],
+        "rate": {"bytes_per_s": 1.0}, "tasks": 1, "alive": true
     }]);
-    value["instrument"]["co_kernel"] = json!({"name": "Cobalt", "version": "3.2.1", "abi": 17, "gravity": "irq 1 ns", "chosen": true});
+    value["instrument"]["co_kernel"] = json!({
+        "name": "Cobalt", "version": "3.2.1", "abi": 17, "gravity": "irq 1 ns", "chosen": true,
+    });
     let busiest = json!([
-        {"pid": 9, "name": "robotd", "cpu_ms": 5, "kernel_thread": false}, {"pid": 2, "name": "kworker/0:1-events", "cpu_ms": 5, "kernel_thread": true}
+        {"pid": 9, "name": "robotd", "cpu_ms": 5, "kernel_thread": false},
+        {"pid": 2, "name": "kworker/0:1-events", "cpu_ms": 5, "kernel_thread": true}
     ]);
     value["host"]["processes"] =
         json!({"own_ms": 3, "others_ms": 4, "kernel_ms": 5, "busiest": busiest});
@@ -81,30 +89,47 @@ fn recorded() -> Value {
             value["host"][facts][list].as_array_mut().unwrap().truncate(1);
         }
         value["host"][facts]["hostname"] = json!("robot-3");
-        value["host"][facts]["unreadable"] = json!([{"path": "/proc/interrupts", "line": 3, "item": "a number", "error": "Permission denied (os error 13)"}]);
+        value["host"][facts]["unreadable"] = json!([{
+            "path": "/proc/interrupts", "line": 3, "item": "a number",
+            "error": "Permission denied (os error 13)",
+        }]);
     }
     let file = json!({"path": "/home/alice/bzImage", "sha256": "0123abcd"});
     value["lab"] = json!({
-        "guest": {"machine": "x86_64", "memory_mib": 512, "cpus": 1, "time": {"mode": "virtual", "shift": 0}, "kernel_args": "isolcpus=1 pw=x"},
+        "guest": {
+            "machine": "x86_64", "memory_mib": 512, "cpus": 1,
+            "time": {"mode": "virtual", "shift": 0}, "kernel_args": "isolcpus=1 pw=x",
+        },
         "ns_per_instruction": 1, "deterministic": true, "accelerator": "tcg",
         "kernel": {"name": "/home/alice/bzImage", "image": file, "modules": "/home/alice/modules"},
-        "device_tree": file, "program": file, "modules": ["8250", "rtc-cmos"], "initramfs_sha256": "01", "snapshot": {"key": "02", "task_sha256": "03"},
+        "device_tree": file, "program": file, "modules": ["8250", "rtc-cmos"],
+        "initramfs_sha256": "01", "snapshot": {"key": "02", "task_sha256": "03"},
         "qemu": {"version": "10.0.0", "origin": "path",
-            "command_line": ["/home/alice/qemu", "-machine", "pc", "-kernel", "/home/alice/bzImage", "-initrd", "initramfs", "-append", "console=ttyS0 isolcpus=1"]},
+            "command_line": [
+                "/home/alice/qemu", "-machine", "pc", "-kernel", "/home/alice/bzImage", "-initrd",
+                "initramfs", "-append", "console=ttyS0 isolcpus=1",
+            ]},
         "host_ms": 5
     });
     value
 }
 
 fn explained() -> Value {
-    let source = json!({"file": "kernel/sched/core.c", "line": 3, "inlined": [{"function": "f", "file": "include/x.h", "line": 1}]});
+    let source = json!({
+        "file": "kernel/sched/core.c", "line": 3,
+        "inlined": [{"function": "f", "file": "include/x.h", "line": 1}],
+    });
     json!({"version": EXPLAINED_VERSION, "identical_samples": 1, "accounts": [{
         "thread": 0, "activation": 1, "latency_ns": 5, "parts": [{
-            "kind": "switch", "begin_ns": 0, "length_ns": 5, "function": "schedule", "called_by": ["do_it"], "task": "robotd", "next_task": "teiji",
+            "kind": "switch", "begin_ns": 0, "length_ns": 5, "function": "schedule",
+            "called_by": ["do_it"], "task": "robotd", "next_task": "teiji",
             "interrupted": "f", "off_at": "f", "on_at": "g",
             "other_cpu": {"function": "f", "called_by": ["g"], "task": "robotd"},
             "mostly": [{"function": "f", "own_ns": 1, "source": source}],
-            "sources": {"function": source, "called_by": [source], "interrupted": source, "off_at": source, "on_at": source}
+            "sources": {
+                "function": source, "called_by": [source], "interrupted": source, "off_at": source,
+                "on_at": source,
+            }
         }],
         "timeline": {"names": ["robotd", "schedule"], "spans": [[0, 0, 0, 5], [1, 1, 0, 5]]}
     }]})
@@ -232,7 +257,10 @@ fn known_names_go_from_every_sentence() {
     value["host"]["before"]["hostname"] = json!("interrupts");
     value["host"]["processes"]["busiest"][0]["name"] = json!("busy thread");
     let found = "a busy thread runs on interrupts beside kworker/1:1 at 98";
-    value["warnings"] = json!([{"code": "machine-check", "check": "kernel-workers", "found": found, "why": "It delays.", "action": null}]);
+    value["warnings"] = json!([{
+        "code": "machine-check", "check": "kernel-workers", "found": found, "why": "It delays.",
+        "action": null,
+    }]);
     let written = serde_json::to_value(anonymous(serde_json::from_value(value).unwrap())).unwrap();
     let said = written["warnings"][0]["found"].as_str().unwrap();
     let process = written["host"]["processes"]["busiest"][0]["name"].as_str().unwrap();
@@ -282,18 +310,25 @@ fn nothing_of_the_command_line_survives_elsewhere() {
                 nfsroot=10.20.30.5:/srv/alice/root,vers=3 isolcpus=192.168.3.3/24 \
                 mitigations=2001:470::5 console=192.168.3.4:80/x nohz_full=1 log=/home/mallory/x \
                 idle=poll";
-    let console = "[    0.0] PCI: Unknown option `hunter4'\n[    0.0] printk: printk.devkmsg: bad option \
-         string 'hunter3'\n[    0.1] Unknown kernel command line parameters \"token=hunter2\", \
-         will be passed to user space.\n[    0.1] robot7: unknown parameter 'key' ignored\n[    \
-         0.1] robot7 has hunter5, hunter6 of mallory\n[    0.2]   with environment:\n[    0.2]     \
-         token=hunter2\n[    0.2] Booting kernel: `hunter9' invalid\n[    2.0]      device=eth0, \
-         hwaddr=52:54:00:12:34:56, ipaddr=10.20.30.40, mask=255.255.255.0, gw=10.20.30.1\n[    \
-         2.0]      host=robin, domain=acme.example, nis-domain=(none)\n[    2.0]      \
-         bootserver=10.20.30.5, rootserver=10.20.30.5, rootpath=/srv/alice/root\n[    2.1] VFS: \
-         Mounted root (nfs filesystem) on 10.20.30.5:/srv/alice.\n[    2.1] of \
-         10.20.30.5:/opt/trudy\n[    2.2] eth0: 10.20.30.40/24 up,\tfe80::5054:ff:fe12:3456\n[    \
-         2.3] on\t/home/trudy/x\n[    2.3] clocksource: tsc: mask: 0xffffffff, max_idle_ns: \
-         881590482973 ns\n[    2.4] Mitigations: off, 2.0.1-rt5\n";
+    let console = "[    0.0] PCI: Unknown option `hunter4'\n\
+         [    0.0] printk: printk.devkmsg: bad option string 'hunter3'\n\
+         [    0.1] Unknown kernel command line parameters \"token=hunter2\", will be passed to \
+         user space.\n\
+         [    0.1] robot7: unknown parameter 'key' ignored\n\
+         [    0.1] robot7 has hunter5, hunter6 of mallory\n\
+         [    0.2]   with environment:\n\
+         [    0.2]     token=hunter2\n\
+         [    0.2] Booting kernel: `hunter9' invalid\n\
+         [    2.0]      device=eth0, hwaddr=52:54:00:12:34:56, ipaddr=10.20.30.40, \
+         mask=255.255.255.0, gw=10.20.30.1\n\
+         [    2.0]      host=robin, domain=acme.example, nis-domain=(none)\n\
+         [    2.0]      bootserver=10.20.30.5, rootserver=10.20.30.5, rootpath=/srv/alice/root\n\
+         [    2.1] VFS: Mounted root (nfs filesystem) on 10.20.30.5:/srv/alice.\n\
+         [    2.1] of 10.20.30.5:/opt/trudy\n\
+         [    2.2] eth0: 10.20.30.40/24 up,\tfe80::5054:ff:fe12:3456\n\
+         [    2.3] on\t/home/trudy/x\n\
+         [    2.3] clocksource: tsc: mask: 0xffffffff, max_idle_ns: 881590482973 ns\n\
+         [    2.4] Mitigations: off, 2.0.1-rt5\n";
     let mut value = recorded();
     value["lab"]["guest"]["kernel_args"] = json!("token=hunter2 isolcpus=1");
     value["command_line"] =
@@ -305,7 +340,10 @@ fn nothing_of_the_command_line_survives_elsewhere() {
             json!([{"name": "192.168.1.1/24", "description": description, "counts": [1]}]);
     }
     let found = "found at 192.168.7.8/24 by ip=rocky and hunter5 ";
-    value["warnings"] = json!([{"code": "machine-check", "check": "x", "found": found, "why": "mark", "action": "ssh a@10.20.0.5/x"}]);
+    value["warnings"] = json!([{
+        "code": "machine-check", "check": "x", "found": found, "why": "mark",
+        "action": "ssh a@10.20.0.5/x",
+    }]);
     let document: Document = serde_json::from_value(value).unwrap();
     let pseudonyms = Pseudonyms::new([7; 32]);
     let anonymiser = Anonymiser::new(&pseudonyms, &document);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sleeps by the number of a clock, timers that send a signal, and the wait for it. Safe by what the
-//! types hold: a timer is deleted before its number is forgotten.
+//! Sleeps by the number of a clock, timers that send a signal, and the wait for it. Safe by what
+//! the types hold: a timer is deleted before its number is forgotten.
 
 use super::Clock;
 use crate::sys::{KERNEL_SIGNALS, zero_or_errno};

@@ -126,7 +126,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_number_is_read_exactly(whole in any::<u64>(), nanos in 0_u32..1_000_000_000, negative in any::<bool>()) {
+        fn every_number_is_read_exactly(
+            whole in any::<u64>(),
+            nanos in 0_u32..1_000_000_000,
+            negative in any::<bool>(),
+        ) {
             let sign = if negative { "-" } else { "" };
             let size = i128::from(whole) * ONE + i128::from(nanos);
             let expected = if negative { -size } else { size };

@@ -357,20 +357,33 @@ mod tests {
     proptest! {
         /// However the bytes are cut, the records are the same, and every byte is of one or left.
         #[test]
-        fn portions_do_not_matter(text in "([0-9]{1,12}|#|x| |\n|\r|\\.|a{200}| {200}){0,60}", portion in 1_usize..40) {
-            prop_assert_eq!(records(Format::Text, text.as_bytes(), portion), records(Format::Text, text.as_bytes(), BUFFER));
+        fn portions_do_not_matter(
+            text in "([0-9]{1,12}|#|x| |\n|\r|\\.|a{200}| {200}){0,60}",
+            portion in 1_usize..40,
+        ) {
+            prop_assert_eq!(
+                records(Format::Text, text.as_bytes(), portion),
+                records(Format::Text, text.as_bytes(), BUFFER)
+            );
         }
 
         #[test]
-        fn integers_are_read_as_written(values in proptest::collection::vec(any::<u64>(), 0..50), portion in 1_usize..20) {
+        fn integers_are_read_as_written(
+            values in proptest::collection::vec(any::<u64>(), 0..50),
+            portion in 1_usize..20,
+        ) {
             for big_endian in [false, true] {
-                let bytes = |value: &u64| if big_endian { value.to_be_bytes() } else { value.to_le_bytes() };
+                let bytes = |value: &u64| {
+                    if big_endian { value.to_be_bytes() } else { value.to_le_bytes() }
+                };
                 let bytes: Vec<u8> = values.iter().flat_map(bytes).collect();
                 let (found, unfinished) = records(binary(8, big_endian, false), &bytes, portion);
-                let expected: Vec<Option<i128>> = values.iter().map(|value| Some(i128::from(*value))).collect();
+                let expected: Vec<Option<i128>> =
+                    values.iter().map(|value| Some(i128::from(*value))).collect();
                 prop_assert_eq!((numbers(&found), unfinished), (expected, 0));
                 let (found, _) = records(binary(8, big_endian, true), &bytes, portion);
-                let expected: Vec<Option<i128>> = values.iter().map(|value| Some(i128::from(value.cast_signed()))).collect();
+                let expected: Vec<Option<i128>> =
+                    values.iter().map(|value| Some(i128::from(value.cast_signed()))).collect();
                 prop_assert_eq!(numbers(&found), expected);
             }
         }

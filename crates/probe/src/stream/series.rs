@@ -259,17 +259,28 @@ mod tests {
     }
 
     proptest! {
-        /// A million ticks of 866 MHz drift by nothing: the time of each event is that of its tick, rounded, whatever came between.
+        /// A million ticks of 866 MHz drift by nothing: the time of each event is that of its tick,
+        /// rounded, whatever came between.
         #[test]
-        fn ticks_do_not_drift(first in any::<u64>(), steps in proptest::collection::vec(0_u64..10_000_000, 1..300), hz in 1_u64..10_000_000_000) {
+        fn ticks_do_not_drift(
+            first in any::<u64>(),
+            steps in proptest::collection::vec(0_u64..10_000_000, 1..300),
+            hz in 1_u64..10_000_000_000,
+        ) {
             let mut series = Series::new(Kind::Timestamp, hz, Some(64), None);
             let (mut ticks, mut sum) = (u128::from(first), 0_i64);
             prop_assert_eq!(series.take(Number::whole(i128::from(first))), Ok(Taken::First));
             let ns = |ticks: u128| ticks * 1_000_000_000 / u128::from(hz);
             for step in steps {
                 ticks += u128::from(step);
-                let counter = i128::from(first.wrapping_add(u64::try_from(ticks - u128::from(first)).unwrap()));
-                let Ok(Taken::Event { time_ns, value_ns, .. }) = series.take(Number::whole(counter)) else { panic!() };
+                let counter = i128::from(
+                    first.wrapping_add(u64::try_from(ticks - u128::from(first)).unwrap()),
+                );
+                let Ok(Taken::Event { time_ns, value_ns, .. }) =
+                    series.take(Number::whole(counter))
+                else {
+                    panic!()
+                };
                 sum += value_ns;
                 let expected = i64::try_from(ns(ticks) - ns(u128::from(first))).unwrap();
                 prop_assert_eq!((time_ns, sum), (Some(expected), expected));
@@ -278,12 +289,19 @@ mod tests {
 
         /// Whatever comes: no interval below 0, and time never runs backwards.
         #[test]
-        fn any_numbers_at_all(numbers in proptest::collection::vec(any::<i64>(), 0..200), wrap in proptest::option::of(1_u32..=64), kind in 0..3) {
-            let kind = [Kind::Timestamp, Kind::Interval, Kind::Latency][usize::try_from(kind).unwrap()];
+        fn any_numbers_at_all(
+            numbers in proptest::collection::vec(any::<i64>(), 0..200),
+            wrap in proptest::option::of(1_u32..=64),
+            kind in 0..3,
+        ) {
+            let kind =
+                [Kind::Timestamp, Kind::Interval, Kind::Latency][usize::try_from(kind).unwrap()];
             let mut series = Series::new(kind, 3, wrap, Some(7));
             let mut last = 0;
             for number in numbers {
-                if let Ok(Taken::Event { time_ns: Some(time), value_ns, .. }) = series.take(Number::whole(i128::from(number))) {
+                if let Ok(Taken::Event { time_ns: Some(time), value_ns, .. }) =
+                    series.take(Number::whole(i128::from(number)))
+                {
                     prop_assert!(time >= last && (kind == Kind::Latency || value_ns >= 0));
                     last = time;
                 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What pictures of charts share: their size, title and legend, and the part that values are drawn in,
-//! with its grid, its axes and the limits.
+//! What pictures of charts share: their size, title and legend, and the part that values are drawn
+//! in, with its grid, its axes and the limits.
 
 use crate::charts::definition::Chart;
 use crate::charts::scale::{Scale, tick_label};

@@ -341,19 +341,23 @@ impl Comparisons {
         in_language(Language::English, || {
             let quantile = |one: &QuantileDifference| {
                 json!({
-                    "figure": one.level.to_string(), "base_ns": one.base_ns, "other_ns": one.other_ns,
-                    "ratio_lower": one.lower, "ratio_upper": one.upper, "significant": one.is_significant(),
+                    "figure": one.level.to_string(),
+                    "base_ns": one.base_ns, "other_ns": one.other_ns,
+                    "ratio_lower": one.lower, "ratio_upper": one.upper,
+                    "significant": one.is_significant(),
                 })
             };
             let rate = |one: &RateDifference| {
                 json!({
                     "beyond_ns": one.limit_ns, "base": one.base, "other": one.other,
-                    "ratio_lower": one.lower, "ratio_upper": one.upper, "significant": one.is_significant(),
+                    "ratio_lower": one.lower, "ratio_upper": one.upper,
+                    "significant": one.is_significant(),
                 })
             };
             let maximum = |one: &MaximumDifference| {
                 json!({
-                    "base_ns": one.base_ns, "other_ns": one.other_ns, "latest": one.latest, "of_other": one.of_other,
+                    "base_ns": one.base_ns, "other_ns": one.other_ns,
+                    "latest": one.latest, "of_other": one.of_other,
                     "expected_of_other": one.expected, "significant": one.is_significant,
                 })
             };
@@ -364,7 +368,11 @@ impl Comparisons {
                     "ratio_lower": lower, "ratio_upper": upper, "significant": one.is_significant(),
                 })
             };
-            let peak_to_peak = |one: &SpreadDifference| json!({ "base_ns": one.base_peak_to_peak_ns, "other_ns": one.other_peak_to_peak_ns });
+            let peak_to_peak = |one: &SpreadDifference| {
+                json!({
+                    "base_ns": one.base_peak_to_peak_ns, "other_ns": one.other_peak_to_peak_ns,
+                })
+            };
             let one = |compared: &Compared| {
                 let Comparison {
                     quantiles,
@@ -374,6 +382,14 @@ impl Comparisons {
                     blocks,
                     between_runs,
                 } = &compared.comparison;
+                let differs: Vec<Value> = compared
+                    .texts()
+                    .differing
+                    .iter()
+                    .map(
+                        |fact| json!({ "fact": fact.name, "base": fact.base, "other": fact.other }),
+                    )
+                    .collect();
                 json!({
                     "base": compared.texts().base,
                     "base_quantiles_observed": compared.observed[0],
@@ -391,7 +407,7 @@ impl Comparisons {
                     "blocks": blocks,
                     "between_runs": between_runs,
                     "notes": compared.notes(),
-                    "differs": compared.texts().differing.iter().map(|fact| json!({ "fact": fact.name, "base": fact.base, "other": fact.other })).collect::<Vec<_>>(),
+                    "differs": differs,
                 })
             };
             json!({ "comparisons": self.all.iter().map(one).collect::<Vec<_>>() })

@@ -73,6 +73,9 @@ impl GateReport {
     pub fn json(&self) -> Value {
         in_language(Language::English, || {
             let one = |judged: &Judged| {
+                let lacking = judged
+                    .lacking
+                    .map(|what| lacking(what, judged.rows.into()).unwrap_or_else(|| seen(judged)));
                 json!({
                     "limit": criterion(judged),
                     "from": sources::of(&self.gate, judged),
@@ -80,7 +83,7 @@ impl GateReport {
                     "verdict": judged.verdict.name(),
                     "seen": seen(judged),
                     "margin": judged.margin,
-                    "lacking": judged.lacking.map(|what| lacking(what, judged.rows.into()).unwrap_or_else(|| seen(judged))),
+                    "lacking": lacking,
                 })
             };
             let caveats: Vec<Value> = self
@@ -91,7 +94,10 @@ impl GateReport {
                 .collect();
             let limits: Vec<Value> = self.gate.judged.iter().map(one).collect();
             let sources = sources::in_words(&self.gate);
-            let mut gate = json!({ "verdict": self.gate.verdict().name(), "sources": sources, "caveats": caveats, "limits": limits });
+            let mut gate = json!({
+                "verdict": self.gate.verdict().name(),
+                "sources": sources, "caveats": caveats, "limits": limits,
+            });
             let of_pool = |pool: &JudgedPool| {
                 let maxima =
                     phases::maxima_json(&pool.maxima, |place| pool.recordings[place].as_path());

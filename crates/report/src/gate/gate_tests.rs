@@ -616,38 +616,70 @@ mod monotonic {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(10))]
 
-        /// Bursts, steps and single spikes of any size: whatever is asked more strictly is never answered more kindly.
+        /// Bursts, steps and single spikes of any size: whatever is asked more strictly is never
+        /// answered more kindly.
         #[test]
         fn a_stricter_limit_never_gets_a_better_verdict(
             seed in any::<u64>(),
             count in 20_usize..6_000,
-            bursts in proptest::collection::vec((0.0..1.0_f64, 1_usize..200, 20_000_i32..700_000), 0..6),
+            bursts in proptest::collection::vec(
+                (0.0..1.0_f64, 1_usize..200, 20_000_i32..700_000),
+                0..6,
+            ),
             mut thresholds in proptest::collection::vec(9_000_i32..700_000, 3),
         ) {
             let mut state = seed | 1;
-            let mut latencies: Vec<i32> = (0..count).map(|_| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                10_000 + i32::try_from((state >> 33) % 10_000).unwrap()
-            }).collect();
+            let mut latencies: Vec<i32> = (0..count)
+                .map(|_| {
+                    state = state
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1_442_695_040_888_963_407);
+                    10_000 + i32::try_from((state >> 33) % 10_000).unwrap()
+                })
+                .collect();
             for (at, length, latency) in bursts {
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    clippy::cast_precision_loss
+                )]
                 let from = (at * count as f64) as usize;
-                latencies[from..].iter_mut().take(length).enumerate().for_each(|(n, slot)| *slot = latency + i32::try_from(n).unwrap());
+                latencies[from..]
+                    .iter_mut()
+                    .take(length)
+                    .enumerate()
+                    .for_each(|(n, slot)| *slot = latency + i32::try_from(n).unwrap());
             }
             thresholds.extend([15_000, 19_900]);
             // Loosest first.
             thresholds.sort_unstable_by(|a, b| b.cmp(a));
-            let quantile = |level: &str, threshold: &i32, sure: &str| format!("p{level}<{threshold}ns{sure}");
-            let rate = |threshold: &i32, rate: &str, sure: &str| format!("rate(>{threshold}ns)<{rate}{sure}");
+            let quantile =
+                |level: &str, threshold: &i32, sure: &str| format!("p{level}<{threshold}ns{sure}");
+            let rate = |threshold: &i32, rate: &str, sure: &str| {
+                format!("rate(>{threshold}ns)<{rate}{sure}")
+            };
             let mut all = Vec::new();
             for threshold in &thresholds {
-                all.extend(CONFIDENCES.map(|sure| LEVELS.map(|level| quantile(level, threshold, sure)).to_vec()));
-                all.extend(LEVELS.map(|level| CONFIDENCES.map(|sure| quantile(level, threshold, sure)).to_vec()));
+                all.extend(
+                    CONFIDENCES
+                        .map(|sure| LEVELS.map(|level| quantile(level, threshold, sure)).to_vec()),
+                );
+                all.extend(LEVELS.map(|level| {
+                    CONFIDENCES.map(|sure| quantile(level, threshold, sure)).to_vec()
+                }));
                 all.push(RATES.map(|one| rate(threshold, one, "@95%")).to_vec());
-                all.extend(RATES.map(|one| CONFIDENCES[1..].iter().map(|sure| rate(threshold, one, sure)).collect()));
+                all.extend(RATES.map(|one| {
+                    CONFIDENCES[1..].iter().map(|sure| rate(threshold, one, sure)).collect()
+                }));
             }
-            all.extend(LEVELS.map(|level| thresholds.iter().map(|one| quantile(level, one, "@95%")).collect()));
-            all.extend(RATES.map(|limit| thresholds.iter().map(|one| rate(one, limit, "@95%")).collect()));
+            all.extend(
+                LEVELS.map(|level| {
+                    thresholds.iter().map(|one| quantile(level, one, "@95%")).collect()
+                }),
+            );
+            all.extend(
+                RATES.map(|limit| thresholds.iter().map(|one| rate(one, limit, "@95%")).collect()),
+            );
             let asked: Vec<&str> = all.iter().flatten().map(String::as_str).collect();
             let examined = examined_for(&latencies, &asked);
             for limits in &all {

@@ -72,7 +72,16 @@ pub(crate) fn columns(text: &str) -> usize {
 
 /// East Asian wide characters (Unicode Standard Annex 11), as far as a report has any.
 const fn is_wide(c: char) -> bool {
-    matches!(c as u32, 0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xfe30..=0xfe6f | 0xff00..=0xff60 | 0xffe0..=0xffe6)
+    matches!(
+        c as u32,
+        0x1100..=0x115f
+            | 0x2e80..=0xa4cf
+            | 0xac00..=0xd7a3
+            | 0xf900..=0xfaff
+            | 0xfe30..=0xfe6f
+            | 0xff00..=0xff60
+            | 0xffe0..=0xffe6
+    )
 }
 
 /// Flush right in so many columns.

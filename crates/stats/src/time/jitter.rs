@@ -95,11 +95,23 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_step_has_its_smallest_and_its_largest(values in proptest::collection::vec(proptest::option::weighted(0.9, prop_oneof![0..50_000_i32, any::<i32>()]), 1..500),
-                                      max in 2_usize..40, chunk in 1_usize..20, known in 0.0..1.0_f64) {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
+        fn every_step_has_its_smallest_and_its_largest(
+            values in proptest::collection::vec(
+                proptest::option::weighted(0.9, prop_oneof![0..50_000_i32, any::<i32>()]),
+                1..500,
+            ),
+            max in 2_usize..40,
+            chunk in 1_usize..20,
+            known in 0.0..1.0_f64,
+        ) {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss
+            )]
             let rows = (values.len() as f64 * known) as u64;
-            let (mut jitter, mut envelope) = (JitterOverTime::for_rows(max, rows), Envelope::for_rows(max, rows));
+            let (mut jitter, mut envelope) =
+                (JitterOverTime::for_rows(max, rows), Envelope::for_rows(max, rows));
             for part in values.chunks(chunk) {
                 for run in part.chunk_by(|a, b| a.is_some() == b.is_some()) {
                     let woken: Vec<i32> = run.iter().flatten().copied().collect();
@@ -119,13 +131,19 @@ mod tests {
                     }
                 }
             }
-            let before: Vec<Option<i32>> = std::iter::once(None).chain(values.iter().copied()).collect();
+            let before: Vec<Option<i32>> =
+                std::iter::once(None).chain(values.iter().copied()).collect();
             let rows = usize::try_from(envelope.rows_per_step()).unwrap();
             let of_step = |(rows, before): (&[Option<i32>], &[Option<i32>])| {
-                let each = || rows.iter().zip(before).filter_map(|(now, before)| Some(i64::from((*now)?) - i64::from((*before)?)));
+                let each = || {
+                    rows.iter().zip(before).filter_map(|(now, before)| {
+                        Some(i64::from((*now)?) - i64::from((*before)?))
+                    })
+                };
                 each().min().zip(each().max())
             };
-            let expected: Vec<Option<(i64, i64)>> = values.chunks(rows).zip(before.chunks(rows)).map(of_step).collect();
+            let expected: Vec<Option<(i64, i64)>> =
+                values.chunks(rows).zip(before.chunks(rows)).map(of_step).collect();
             prop_assert_eq!(jitter.finish(), expected);
         }
     }

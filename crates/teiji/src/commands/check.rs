@@ -25,7 +25,13 @@ pub struct Args {
     cpus: Option<CpuList>,
 
     /// The real-time priority that is to be on time
-    #[arg(short, long, value_name = "PRIO", default_value_t = 90, value_parser = clap::value_parser!(u8).range(1..=99))]
+    #[arg(
+        short,
+        long,
+        value_name = "PRIO",
+        default_value_t = 90,
+        value_parser = clap::value_parser!(u8).range(1..=99),
+    )]
     prio: u8,
 
     /// A kernel configuration to look at instead of the running kernel's

@@ -30,7 +30,13 @@ pub struct Args {
     #[arg(long, value_name = "REC")]
     baseline: Option<PathBuf>,
     /// By how much a recording may be worse
-    #[arg(long, value_name = "PERCENT", default_value = "10%", requires = "baseline", value_parser = share)]
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value = "10%",
+        requires = "baseline",
+        value_parser = share,
+    )]
     worse_than: f64,
     /// Write JUnit XML to this file as well
     #[arg(long, value_name = "FILE.xml")]

@@ -13,16 +13,34 @@ pub struct Args {
     #[arg(num_args = 0..=3)]
     old: Vec<String>,
     /// Senders of a group, and its receivers
-    #[arg(short, long, value_name = "NUM", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    #[arg(
+        short,
+        long,
+        value_name = "NUM",
+        default_value_t = 20,
+        value_parser = clap::value_parser!(u16).range(1..=1_000),
+    )]
     fds: u16,
     /// Give the parent SCHED_FIFO
     #[arg(short = 'F', long)]
     fifo: bool,
     /// Groups of senders and receivers
-    #[arg(short, long, value_name = "NUM", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    #[arg(
+        short,
+        long,
+        value_name = "NUM",
+        default_value_t = 10,
+        value_parser = clap::value_parser!(u16).range(1..=1_000),
+    )]
     groups: u16,
     /// Messages of each sender to each receiver
-    #[arg(short, long, value_name = "LOOPS", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    #[arg(
+        short,
+        long,
+        value_name = "LOOPS",
+        default_value_t = 100,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000_000),
+    )]
     loops: u64,
     /// Pass messages through pipes instead of sockets
     #[arg(short, long, conflicts_with = "inet")]
@@ -31,7 +49,13 @@ pub struct Args {
     #[arg(short, long)]
     inet: bool,
     /// Bytes of a message
-    #[arg(short = 's', long, value_name = "SIZE", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(
+        short = 's',
+        long,
+        value_name = "SIZE",
+        default_value_t = 100,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000),
+    )]
     datasize: u32,
     /// Threads instead of processes
     #[arg(short = 'T', long, conflicts_with = "process")]

@@ -15,8 +15,11 @@ pub enum Named {
 
 /// Whether one of them is a folder of recordings rather than a recording.
 pub fn has_folder(paths: &[PathBuf]) -> bool {
-    let is_recording = |path: &PathBuf| matches!(named(path).as_deref(), Ok([Named::Recording(found)]) if found == path);
-    paths.iter().any(|path| !is_recording(path))
+    paths.iter().any(|path| {
+        let is_recording =
+            matches!(named(path).as_deref(), Ok([Named::Recording(found)]) if found == path);
+        !is_recording
+    })
 }
 
 /// The folders of plans among what was named, also those within a folder.

@@ -25,7 +25,13 @@ pub struct Args {
     #[arg(long, value_name = "PERCENT", default_value = "95%", value_parser = confidence)]
     confidence: f64,
     /// Threads that measure in parallel
-    #[arg(short, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(
+        short,
+        long,
+        value_name = "N",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=4096),
+    )]
     threads: u32,
     /// Print JSON
     #[arg(long)]

@@ -23,7 +23,14 @@ pub struct RunFlags {
     #[command(flatten)]
     pub probe: ProbeFlags,
     /// Activations or trials due per thread: N x interval is the length of the run
-    #[arg(short = 'n', long, value_name = "N", conflicts_with = "duration", value_parser = count::<u64>, allow_hyphen_values = true)]
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        conflicts_with = "duration",
+        value_parser = count::<u64>,
+        allow_hyphen_values = true,
+    )]
     samples: Option<u64>,
     /// Length of the run, such as 10s or 3h, or forever: until Ctrl-C or SIGTERM; a bare number
     /// counts seconds [default: 10s]
@@ -44,14 +51,33 @@ pub struct RunFlags {
     #[arg(long, value_name = "POLICY")]
     policy: Option<Policy>,
     /// Lengthen each further thread's interval by this
-    #[arg(long, value_name = "TIME", default_value = "0us", value_parser = micros, allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "0us",
+        value_parser = micros,
+        allow_hyphen_values = true,
+    )]
     distance: Nanos,
     /// Start all threads at one instant, the n-th shifted by n x TIME [default without this:
     /// spread over one interval]
-    #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "0us", value_parser = micros)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "0us",
+        value_parser = micros,
+    )]
     aligned: Option<Nanos>,
     /// Let the threads run this long before recording begins
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = micros, allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "100ms",
+        value_parser = micros,
+        allow_hyphen_values = true,
+    )]
     warmup: Nanos,
     /// End the run, with exit code 1, when a latency exceeds this, or an interval differs from its
     /// period by more, either way

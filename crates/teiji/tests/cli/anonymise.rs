@@ -38,13 +38,24 @@ fn recorded() -> TestFolder {
         {"pid": 12, "name": "kworker/0:1-events", "cpu_ms": 9, "kernel_thread": true}
     ]});
     let found = "zq7proc of robot-3 at 98 on CPU 0";
-    value["warnings"] = json!([{"code": "machine-check", "check": "threads-above", "found": found, "why": "It runs first.", "action": null}]);
+    value["warnings"] = json!([{
+        "code": "machine-check", "check": "threads-above", "found": found, "why": "It runs first.",
+        "action": null,
+    }]);
     let file = json!({"path": "/home/zq7user/zq7image", "sha256": "00ff"});
     value["lab"] = json!({
-        "guest": {"machine": "x86_64", "memory_mib": 512, "cpus": 1, "time": {"mode": "virtual", "shift": 0}, "kernel_args": "token=zq7token"},
+        "guest": {
+            "machine": "x86_64", "memory_mib": 512, "cpus": 1,
+            "time": {"mode": "virtual", "shift": 0}, "kernel_args": "token=zq7token",
+        },
         "ns_per_instruction": 1, "deterministic": true, "accelerator": "tcg",
-        "kernel": {"name": "/home/zq7user/zq7image", "image": file, "modules": null}, "device_tree": null, "program": file, "modules": [],
-        "initramfs_sha256": "01", "qemu": {"version": "10.0.0", "origin": "path", "command_line": ["/home/zq7user/qemu", "-kernel", "/home/zq7user/zq7image"]},
+        "kernel": {"name": "/home/zq7user/zq7image", "image": file, "modules": null},
+        "device_tree": null, "program": file, "modules": [],
+        "initramfs_sha256": "01",
+        "qemu": {
+            "version": "10.0.0", "origin": "path",
+            "command_line": ["/home/zq7user/qemu", "-kernel", "/home/zq7user/zq7image"],
+        },
         "host_ms": 5
     });
     std::fs::write(&path, value.to_string()).unwrap();
@@ -59,8 +70,14 @@ fn recorded() -> TestFolder {
                    Detected 999.993 MHz processor\n[    0.020000] robot-3 mounts \
                    /home/zq7user/zq7disk\nzq7login: \n";
     std::fs::write(place.join("acme.teiji/console.log"), console).unwrap();
-    let part = json!({"kind": "other-thread", "begin_ns": 0, "length_ns": 9, "function": "schedule", "called_by": [], "task": "zq7task", "mostly": []});
-    let explained = json!({"version": 1, "identical_samples": 1, "accounts": [{"thread": 0, "activation": 1, "latency_ns": 9, "parts": [part]}]});
+    let part = json!({
+        "kind": "other-thread", "begin_ns": 0, "length_ns": 9, "function": "schedule",
+        "called_by": [], "task": "zq7task", "mostly": [],
+    });
+    let explained = json!({
+        "version": 1, "identical_samples": 1,
+        "accounts": [{"thread": 0, "activation": 1, "latency_ns": 9, "parts": [part]}],
+    });
     std::fs::write(place.join("acme.teiji/explain.json"), explained.to_string()).unwrap();
     std::fs::write(place.join("acme.teiji/zq7note.txt"), "zq7note").unwrap();
     place

@@ -27,21 +27,30 @@ fn document(probe: &str) -> Value {
     threads.push(threads[0].clone());
     document["host"]["processes"] = json!({
         "own_ms": 120, "others_ms": 50, "kernel_ms": 70,
-        "busiest": [{"pid": 1, "name": "init", "cpu_ms": 40, "kernel_thread": false}, {"pid": 2, "name": "kthreadd", "cpu_ms": 10, "kernel_thread": true}],
+        "busiest": [
+            {"pid": 1, "name": "init", "cpu_ms": 40, "kernel_thread": false},
+            {"pid": 2, "name": "kthreadd", "cpu_ms": 10, "kernel_thread": true},
+        ],
     });
     document["run"]["probe"] = json!(probe);
     if probe == "cyclic" {
         let reached = json!({"mean": 30.0, "worst_second": 29.0});
         document["run"]["loads"] = json!(["cpu@30%"]);
         document["load"] = json!([{
-            "spec": "cpu@30%", "requested": 30.0, "reached": reached, "cpus": [0, 1], "rate": {"iterations_per_s": 7e7}, "tasks": 2,
-            "nice": 0, "settled_after_ns": 400_000_000, "alive": true, "off_target": false, "course": [[400_000_000, 30.0], [500_000_000, 29.0]],
-            "per_cpu": [{"cpu": 0, "reached": reached, "machine_busy": 45.0}, {"cpu": 1, "reached": reached, "machine_busy": 52.0}],
+            "spec": "cpu@30%", "requested": 30.0, "reached": reached, "cpus": [0, 1],
+            "rate": {"iterations_per_s": 7e7}, "tasks": 2,
+            "nice": 0, "settled_after_ns": 400_000_000, "alive": true, "off_target": false,
+            "course": [[400_000_000, 30.0], [500_000_000, 29.0]],
+            "per_cpu": [
+                {"cpu": 0, "reached": reached, "machine_busy": 45.0},
+                {"cpu": 1, "reached": reached, "machine_busy": 52.0},
+            ],
         }]);
     } else {
         let column = |name: &str, unit: &str| json!({"name": name, "unit": unit, "meaning": "it"});
         document["probe"] = json!({
-            "name": probe, "rows": "events", "columns": [column("gap_ns", "ns"), column("missed", "1")], "overrun_column": null,
+            "name": probe, "rows": "events",
+            "columns": [column("gap_ns", "ns"), column("missed", "1")], "overrun_column": null,
             "clock": "CLOCK_MONOTONIC", "measuring_point": "here",
         });
     }

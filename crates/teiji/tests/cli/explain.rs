@@ -22,11 +22,16 @@ pub(crate) fn changed(change: impl Fn(&mut Value)) -> TestFolder {
 pub(crate) fn lab() -> Value {
     let file = |path: &str| json!({ "path": path, "sha256": "00" });
     json!({
-        "guest": { "machine": "x86_64", "memory_mib": 512, "cpus": 1, "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "" },
+        "guest": {
+            "machine": "x86_64", "memory_mib": 512, "cpus": 1,
+            "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "",
+        },
         "ns_per_instruction": 1, "deterministic": true, "accelerator": "tcg",
-        "kernel": { "name": "/nowhere/vmlinuz", "image": file("/nowhere/vmlinuz"), "modules": null },
-        "device_tree": null, "program": file("/nowhere/teiji"), "modules": [], "initramfs_sha256": "00",
-        "qemu": { "version": "0", "command_line": [] }, "host_ms": 1,
+        "kernel": {
+            "name": "/nowhere/vmlinuz", "image": file("/nowhere/vmlinuz"), "modules": null,
+        },
+        "device_tree": null, "program": file("/nowhere/teiji"), "modules": [],
+        "initramfs_sha256": "00", "qemu": { "version": "0", "command_line": [] }, "host_ms": 1,
     })
 }
 

@@ -684,11 +684,19 @@ fn programs_that_a_recording_brings_along() {
             serde_json::from_slice(&fs::read(trap.file("run.json")).unwrap()).unwrap();
         let file = |name: &str| json!({ "path": own(name), "sha256": "00" });
         document["lab"] = json!({
-            "guest": { "machine": "x86_64", "memory_mib": 512, "cpus": 1, "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "" },
+            "guest": {
+                "machine": "x86_64", "memory_mib": 512, "cpus": 1,
+                "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "",
+            },
             "ns_per_instruction": 1, "deterministic": true, "accelerator": "tcg",
-            "kernel": { "name": kernel.replace("REC", &trap.place.join("rec.teiji").display().to_string()), "image": file("kernel"), "modules": own("modules") },
-            "device_tree": file("dtb"), "program": file("program"), "modules": [], "initramfs_sha256": "00",
-            "qemu": { "version": "0", "origin": origin, "command_line": [own("qemu"), "-M", "pc"] }, "host_ms": 1,
+            "kernel": {
+                "name": kernel.replace("REC", &trap.place.join("rec.teiji").display().to_string()),
+                "image": file("kernel"), "modules": own("modules"),
+            },
+            "device_tree": file("dtb"), "program": file("program"), "modules": [],
+            "initramfs_sha256": "00",
+            "qemu": { "version": "0", "origin": origin, "command_line": [own("qemu"), "-M", "pc"] },
+            "host_ms": 1,
         });
         fs::write(trap.file("run.json"), document.to_string()).unwrap();
         trap.spring(|verb, output| {

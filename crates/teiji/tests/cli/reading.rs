@@ -142,7 +142,10 @@ fn a_changed_end_is_named() {
         ),
         ("end.latency_ns: recorded 3600000000000", "of thread 0", |value| {
             value["state"] = json!("stopped");
-            value["end"] = json!({ "reason": "break-above", "thread": 0, "activation": 3, "latency_ns": 3_600_000_000_000_i64 });
+            value["end"] = json!({
+                "reason": "break-above", "thread": 0, "activation": 3,
+                "latency_ns": 3_600_000_000_000_i64,
+            });
         }),
         ("load_off_target: recorded true", "recomputed false", |value| {
             value["load_off_target"] = json!(true)

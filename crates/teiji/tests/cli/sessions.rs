@@ -52,11 +52,15 @@ fn in_phase(kernel: &str, phase: u32) -> Document {
     let mut document = synthetic::initial_document(1, 5_000);
     let file = |name: &str| json!({ "path": name, "sha256": name });
     let guest = json!({
-        "machine": "x86_64", "memory_mib": 512, "cpus": 1, "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "",
+        "machine": "x86_64", "memory_mib": 512, "cpus": 1,
+        "time": { "mode": "virtual", "shift": 0 }, "kernel_args": "",
     });
     let lab = json!({
         "guest": guest, "ns_per_instruction": 1, "deterministic": true, "accelerator": "tcg",
-        "kernel": { "name": format!("debian:{kernel}=6.1"), "image": file(kernel), "modules": null }, "device_tree": null,
+        "kernel": {
+            "name": format!("debian:{kernel}=6.1"), "image": file(kernel), "modules": null,
+        },
+        "device_tree": null,
         "program": file("teiji"), "modules": [], "initramfs_sha256": phase.to_string(),
         "qemu": { "version": "7.2.22", "command_line": [] }, "host_ms": 5,
     });

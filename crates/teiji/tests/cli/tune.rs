@@ -39,8 +39,11 @@ fn a_plan_shows_differences_and_changes_nothing() {
         ),
         "{one}"
     );
-    let governor = "    /sys/devices/system/cpu/cpu2/cpufreq/scaling_governor\n    - powersave\n    + \
-         performance\n";
+    let governor = concat!(
+        "    /sys/devices/system/cpu/cpu2/cpufreq/scaling_governor\n",
+        "    - powersave\n",
+        "    + performance\n",
+    );
     assert!(output.out.contains(governor), "{output:?}");
     assert!(output.out.contains("    Risk: More power and heat."), "{output:?}");
     assert!(output.out.contains("\nOnly when asked for: --also turbo\n"), "{output:?}");

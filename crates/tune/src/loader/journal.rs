@@ -45,7 +45,10 @@ pub(super) struct Journal {
 }
 
 pub(super) fn is_there(root: &HostRoot) -> bool {
-    !matches!(tuning::folder(root).join(FILE).symlink_metadata(), Err(error) if error.kind() == ErrorKind::NotFound)
+    !matches!(
+        tuning::folder(root).join(FILE).symlink_metadata(),
+        Err(error) if error.kind() == ErrorKind::NotFound,
+    )
 }
 
 impl Journal {

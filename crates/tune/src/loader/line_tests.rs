@@ -72,8 +72,12 @@ fn an_argument_is_found_in_whatever_piece_it_stands() {
 proptest! {
     /// All that is not of a planned name stays, in its order, and nothing is written twice.
     #[test]
-    fn others_stay(line in "[ab= \"\\\\-]{0,12}( (isolcpus|rcu-nocbs)=[0-9]| [a-z]{1,3}=\"x y\"| --| [a-z]{1,4})*\n?") {
-        let arguments = [argument("isolcpus", "isolcpus=1-3"), argument("rcu_nocbs", "rcu_nocbs=1-3")];
+    fn others_stay(
+        line in "[ab= \"\\\\-]{0,12}\
+            ( (isolcpus|rcu-nocbs)=[0-9]| [a-z]{1,3}=\"x y\"| --| [a-z]{1,4})*\n?",
+    ) {
+        let arguments =
+            [argument("isolcpus", "isolcpus=1-3"), argument("rcu_nocbs", "rcu_nocbs=1-3")];
         for quoting in [Quoting::Kernel, Quoting::WithinShell] {
             if !is_closed(&line, quoting) {
                 continue;
@@ -81,8 +85,13 @@ proptest! {
             let after = in_one(&line, quoting, &arguments);
             prop_assert_eq!(in_one(&after, quoting, &arguments), after.clone(), "a second time");
             let others = |text: &str| -> Vec<String> {
-                let is_planned = |word: &str| arguments.iter().any(|argument| is_named(word, argument.name));
-                words(text, quoting).into_iter().map(|word| text[word].to_owned()).filter(|word| !is_planned(word)).collect()
+                let is_planned =
+                    |word: &str| arguments.iter().any(|argument| is_named(word, argument.name));
+                words(text, quoting)
+                    .into_iter()
+                    .map(|word| text[word].to_owned())
+                    .filter(|word| !is_planned(word))
+                    .collect()
             };
             prop_assert_eq!(others(&after), others(&line));
         }

@@ -248,8 +248,13 @@ mod tests {
     #[test]
     fn what_another_thread_did_is_refused() {
         let account = |task: Option<&str>| -> Account {
-            let part = serde_json::json!({"kind": "thread", "begin_ns": 0, "length_ns": 33, "task": task, "called_by": [], "mostly": []});
-            let account = serde_json::json!({"thread": 1, "activation": 7, "latency_ns": 33, "parts": [part]});
+            let part = serde_json::json!({
+                "kind": "thread", "begin_ns": 0, "length_ns": 33, "task": task, "called_by": [],
+                "mostly": [],
+            });
+            let account = serde_json::json!({
+                "thread": 1, "activation": 7, "latency_ns": 33, "parts": [part],
+            });
             serde_json::from_value(account).unwrap()
         };
         assert!(is_of_thread(&account(Some("teiji-1"))).is_ok());

@@ -69,8 +69,9 @@ pub fn show(args: &Args, recorded: &Recorded, accounts: &[Account]) -> Result<()
     }
     if args.json {
         let shown = json!({
-            "recording": recorded.path, "lab": recorded.document.lab, "identical_samples": recorded.samples(),
-            "causes": causes(accounts), "accounts": accounts,
+            "recording": recorded.path, "lab": recorded.document.lab,
+            "identical_samples": recorded.samples(), "causes": causes(accounts),
+            "accounts": accounts,
         });
         output::say(&model::document_text(&shown)?);
     } else {

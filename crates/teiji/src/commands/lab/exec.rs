@@ -67,7 +67,8 @@ pub fn run(args: &Args) -> CommandResult {
             .iter()
             .map(|costs| {
                 json!({
-                    "command": costs.words, "code": costs.code, "stdout": costs.stdout, "stderr": costs.stderr,
+                    "command": costs.words, "code": costs.code,
+                    "stdout": costs.stdout, "stderr": costs.stderr,
                     "elapsed_ns": costs.elapsed_ns, "instructions": instructions(costs.busy_ns),
                 })
             })

@@ -77,9 +77,24 @@ impl GuestParts {
 /// else is named.
 #[derive(Default, clap::Args)]
 #[command(
-    mut_arg("expect", |arg| arg.help(format!("Allow a run of this length, on the guest's clock [default: {}m]", MAX_EXPECTED.as_secs() / 60))),
-    mut_arg("memory", |arg| arg.help(format!("Allow a guest of so many MiB [default: {MAX_MEMORY_MIB}]"))),
-    mut_arg("qemu", |arg| arg.help("The QEMU: pinned, system or the path of one [default: of the recorded kind; a path has to be named]"))
+    mut_arg(
+        "expect",
+        |arg| arg.help(format!(
+            "Allow a run of this length, on the guest's clock [default: {}m]",
+            MAX_EXPECTED.as_secs() / 60,
+        )),
+    ),
+    mut_arg(
+        "memory",
+        |arg| arg.help(format!("Allow a guest of so many MiB [default: {MAX_MEMORY_MIB}]")),
+    ),
+    mut_arg(
+        "qemu",
+        |arg| arg.help(
+            "The QEMU: pinned, system or the path of one [default: of the recorded kind; \
+             a path has to be named]",
+        ),
+    )
 )]
 pub struct AgainFlags {
     /// The kernel, as of lab run [default: the recorded one of the cache; a path has to be named]

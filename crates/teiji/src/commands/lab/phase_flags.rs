@@ -7,7 +7,12 @@ use plan::Phase;
 pub struct PhaseFlags {
     /// Run N phases, 1 to N: each shifts when loads and threads start, and seeds what loads draw
     /// at random. Figures are those of all of them together
-    #[arg(long, value_name = "N", conflicts_with = "phase", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "phase",
+        value_parser = clap::value_parser!(u32).range(1..=1_000),
+    )]
     phases: Option<u32>,
     /// Run this phase alone: the same number is the same run [default: 0, nothing is shifted]
     #[arg(long, value_name = "K")]

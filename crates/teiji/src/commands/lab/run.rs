@@ -40,13 +40,25 @@ pub struct Args {
     #[command(flatten, next_help_heading = "Lab")]
     phases: PhaseFlags,
     /// Number of repeats of each run, or of each phase of it
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = "Lab")]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "1",
+        value_parser = clap::value_parser!(u32).range(1..=1000),
+        help_heading = "Lab",
+    )]
     repeat: u32,
     /// Check that all repeats have identical samples; exit code 1 and the first difference if not
     #[arg(long, help_heading = "Lab")]
     verify_identical: bool,
     /// Guests at once [default: as many as this machine has CPUs; 1 with --time host]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Lab")]
+    #[arg(
+        short,
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=256),
+        help_heading = "Lab",
+    )]
     jobs: Option<u32>,
     /// The folder for the recordings; must not exist [default: teiji-lab-DATE-TIME]
     #[arg(short, long, value_name = "DIR", help_heading = "Lab")]

@@ -115,7 +115,14 @@ fn undone_text(undone: &LoaderUndo, is_forced: bool) -> String {
 
 fn written_as_json(written: &LoaderWrite) -> Value {
     let path = |file: &String| format!("/{file}");
-    let file = |one: &LoaderFile| json!({ "file": path(&one.file), "backup": path(&one.backup), "from": one.from, "to": one.to });
+    let file = |one: &LoaderFile| {
+        json!({
+            "file": path(&one.file),
+            "backup": path(&one.backup),
+            "from": one.from,
+            "to": one.to,
+        })
+    };
     json!({
         "place": written.place.name(),
         "written": written.files.iter().map(file).collect::<Vec<_>>(),
@@ -126,7 +133,12 @@ fn written_as_json(written: &LoaderWrite) -> Value {
 }
 
 fn undone_as_json(undone: &LoaderUndo) -> Value {
-    let left = |(file, error): &(String, LoaderError)| json!({ "file": format!("/{file}"), "error": error.to_string() });
+    let left = |(file, error): &(String, LoaderError)| {
+        json!({
+            "file": format!("/{file}"),
+            "error": error.to_string(),
+        })
+    };
     json!({
         "put_back": undone.back.iter().map(|file| format!("/{file}")).collect::<Vec<_>>(),
         "not_put_back": undone.left.iter().map(left).collect::<Vec<_>>(),
@@ -172,7 +184,13 @@ fn shown(plan: &BootPlan, written: &[String]) -> String {
 }
 
 fn as_json(plan: &BootPlan, written: &[String]) -> Value {
-    let change = |BootArgument { from, to, why }: &BootArgument| json!({ "from": from, "to": to, "why": why });
+    let change = |BootArgument { from, to, why }: &BootArgument| {
+        json!({
+            "from": from,
+            "to": to,
+            "why": why,
+        })
+    };
     json!({
         "cpus": plan.cpus,
         "changes": plan.changes.iter().map(change).collect::<Vec<_>>(),

@@ -29,11 +29,23 @@ use tune::{ChangeResult, Tuning, TuningOptions, TuningPlan};
 pub struct ProveFlags {
     /// Length of a block. Four of them are a round, two with the change and two without [default:
     /// 1s]
-    #[arg(short, long, requires = "prove", value_name = "TIME", value_parser = run_flags::seconds, allow_hyphen_values = true)]
+    #[arg(
+        short,
+        long,
+        requires = "prove",
+        value_name = "TIME",
+        value_parser = run_flags::seconds,
+        allow_hyphen_values = true,
+    )]
     duration: Option<Nanos>,
 
     /// Rounds for each change [default: two more than it takes to show an effect]
-    #[arg(long, requires = "prove", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_ROUNDS))]
+    #[arg(
+        long,
+        requires = "prove",
+        value_name = "N",
+        value_parser = clap::value_parser!(u16).range(1..=MAX_ROUNDS),
+    )]
     rounds: Option<u16>,
 
     /// The figure that judges, a quantile or max [default: the highest quantile that 10 latencies
@@ -46,7 +58,14 @@ pub struct ProveFlags {
     interval: Option<Interval>,
 
     /// Real-time priority, 1 to 99 [default: 90]
-    #[arg(short, long, requires = "prove", value_name = "PRIO", value_parser = run_flags::priority, allow_hyphen_values = true)]
+    #[arg(
+        short,
+        long,
+        requires = "prove",
+        value_name = "PRIO",
+        value_parser = run_flags::priority,
+        allow_hyphen_values = true,
+    )]
     prio: Option<i64>,
 
     /// Keep the machine busy meanwhile, as in teiji measure [repeatable]

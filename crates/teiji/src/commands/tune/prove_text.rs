@@ -177,12 +177,14 @@ fn failures(results: &[ChangeResult]) -> Vec<Value> {
 }
 
 fn change_as_json(one: &Proved) -> Value {
+    let interval = one.effect.and_then(|effect| effect.interval);
+    let blocks = one.blocks.iter().enumerate().map(|(place, block)| block_as_json(block, place));
     json!({
         "check": one.check,
         "verdict": one.verdict.name(),
         "kept": one.verdict == Verdict::Helps,
         "ratio": one.effect.map(|effect| effect.ratio),
-        "interval": one.effect.and_then(|effect| effect.interval).map(|(lower, upper)| [lower, upper]),
+        "interval": interval.map(|(lower, upper)| [lower, upper]),
         "rounds": one.effect.map_or(0, |effect| effect.rounds),
         "holds_dma_latency": one.holds_dma_latency,
         "note": late(one.check),
@@ -190,7 +192,7 @@ fn change_as_json(one: &Proved) -> Value {
         "not_changed": failures(&one.refused),
         "not_put_back": failures(&one.stuck),
         "changed_meanwhile": failures(&one.changed_meanwhile),
-        "blocks": one.blocks.iter().enumerate().map(|(place, block)| block_as_json(block, place)).collect::<Vec<_>>(),
+        "blocks": blocks.collect::<Vec<_>>(),
     })
 }
 
@@ -203,6 +205,8 @@ pub fn as_json(
 ) -> Value {
     let Measuring { order, quantity, changes, rounds, seed, .. } = measuring;
     let run = &order.run;
+    let kept_changes = kept
+        .and_then(|(plan, results)| Some(text::applied_as_json(plan?, results)["changes"].clone()));
     let nothing = || json!([]);
     json!({
         "cpus": cpus,
@@ -225,6 +229,6 @@ pub fn as_json(
         },
         "changes": proved.iter().map(change_as_json).collect::<Vec<_>>(),
         "is_whole": kept.is_some(),
-        "kept": kept.and_then(|(plan, results)| Some(text::applied_as_json(plan?, results)["changes"].clone())).unwrap_or_else(nothing),
+        "kept": kept_changes.unwrap_or_else(nothing),
     })
 }

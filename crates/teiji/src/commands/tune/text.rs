@@ -138,11 +138,16 @@ pub fn change_as_json(change: &Change) -> Value {
 }
 
 pub fn plan_as_json(plan: &TuningPlan) -> Value {
+    let never: Vec<Value> = plan
+        .never
+        .iter()
+        .map(|never| json!({ "setting": never.setting, "why": never.why }))
+        .collect();
     json!({
         "cpus": plan.cpus,
         "changes": plan.changes.iter().map(change_as_json).collect::<Vec<_>>(),
         "only_when_asked": plan.not_asked,
-        "never": plan.never.iter().map(|never| json!({ "setting": never.setting, "why": never.why })).collect::<Vec<_>>(),
+        "never": never,
         "notes": plan.notes,
     })
 }
@@ -154,7 +159,10 @@ pub fn applied_as_json(plan: &TuningPlan, results: &[ChangeResult]) -> Value {
         value["error"] = json!(result.obstacle.as_ref().map(ToString::to_string));
         value
     };
-    json!({ "cpus": plan.cpus, "changes": plan.changes.iter().zip(results).map(with_result).collect::<Vec<_>>() })
+    json!({
+        "cpus": plan.cpus,
+        "changes": plan.changes.iter().zip(results).map(with_result).collect::<Vec<_>>(),
+    })
 }
 
 pub fn undone_as_json(results: &[ChangeResult], rebooted: bool) -> Value {

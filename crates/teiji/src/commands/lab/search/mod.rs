@@ -37,17 +37,41 @@ pub struct Args {
     )]
     kernel: KernelName,
     /// How long to search
-    #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = guest_flags::seconds, help_heading = "Search")]
+    #[arg(
+        long = "for",
+        value_name = "TIME",
+        default_value = "10m",
+        value_parser = guest_flags::seconds,
+        help_heading = "Search",
+    )]
     for_time: Duration,
     /// Try this many runs, however long they take, before what did not matter is looked for
-    #[arg(long, value_name = "N", conflicts_with = "for_time", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "Search")]
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "for_time",
+        value_parser = clap::value_parser!(u32).range(1..=100_000),
+        help_heading = "Search",
+    )]
     runs: Option<u32>,
     /// Intervals that may be tried, such as 200us..5ms [default: only that of --interval]
-    #[arg(long, value_name = "A..B", value_parser = intervals, conflicts_with = "interval", help_heading = "Search")]
+    #[arg(
+        long,
+        value_name = "A..B",
+        value_parser = intervals,
+        conflicts_with = "interval",
+        help_heading = "Search",
+    )]
     intervals: Option<(Nanos, Nanos)>,
     /// Priorities of the measuring threads that may be tried, such as 50..95 [default: only that
     /// of --prio]
-    #[arg(long, value_name = "A..B", value_parser = prios, conflicts_with = "prio", help_heading = "Search")]
+    #[arg(
+        long,
+        value_name = "A..B",
+        value_parser = prios,
+        conflicts_with = "prio",
+        help_heading = "Search",
+    )]
     prios: Option<(u8, u8)>,
     /// What is tried, and in which order, follows from this
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Search")]
@@ -57,7 +81,13 @@ pub struct Args {
     #[command(flatten, next_help_heading = "On which machine")]
     guest: GuestFlags,
     /// Guests at once [default: as many as this machine has CPUs]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256), help_heading = "Lab")]
+    #[arg(
+        short,
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=256),
+        help_heading = "Lab",
+    )]
     jobs: Option<u32>,
     /// The folder for what is found; must not exist [default: teiji-search-DATE-TIME]
     #[arg(short, long, value_name = "DIR", help_heading = "Lab")]
