@@ -265,8 +265,8 @@ fn lost_events_are_no_rows() {
     let (events, lost) =
         (warning.whole("/events"), document.whole("/threads/0/evidence/samples_lost"));
     assert!(events > 10_000 && warning.whole("/buffer_kib") >= 512, "{warning:?}");
-    // What was under way then, and what the kernel leaves out.
-    assert!(lost < events / 100, "{lost} rows lost, {events} events");
+    // What was under way at each gap, and what the kernel leaves out.
+    assert!(lost < events / 10, "{lost} rows lost, {events} events");
     assert!(!document.warns_of("samples-lost"), "{:?}", document.list("/warnings"));
     let said = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("events of the kernel's trace were lost"), "{said}");
