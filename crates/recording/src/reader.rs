@@ -24,6 +24,8 @@ use std::thread::Builder;
 pub struct Recording {
     path: PathBuf,
     document: Document,
+    /// Steps over time that are kept of the judged column.
+    steps: usize,
 }
 
 impl Recording {
@@ -45,12 +47,13 @@ impl Recording {
             text => text?,
         };
         let document = parse(&text).map_err(|why| RecordingError::Document { path: file, why })?;
-        Ok(Recording { path: path.to_owned(), document })
+        Ok(Recording { path: path.to_owned(), document, steps: ENVELOPE_STEPS })
     }
 
-    /// A recording whose samples are on disk and whose document is not yet.
+    /// A recording whose samples are on disk and whose document is not yet. Nothing is drawn of it:
+    /// its course over time is kept in few steps, so that the end of a run takes little memory.
     pub fn from_document(path: &Path, document: Document) -> Self {
-        Recording { path: path.to_owned(), document }
+        Recording { path: path.to_owned(), document, steps: STEPS_NOT_DRAWN }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -85,7 +88,7 @@ impl Recording {
                 &samples.open(JUDGED)?,
                 samples.interval_ns(),
                 samples.rule(JUDGED),
-                ENVELOPE_STEPS,
+                self.steps,
             )?;
             samples.with_beside(judged)
         })?;
@@ -248,8 +251,8 @@ impl Recording {
 
 /// The column that is judged.
 pub(crate) const JUDGED: usize = 0;
-/// Steps over time that are kept of the others, which are not drawn.
-const STEPS_OF_OTHERS: usize = 64;
+/// Steps over time that are kept of what is not drawn.
+const STEPS_NOT_DRAWN: usize = 64;
 
 /// The samples of one thread.
 pub(crate) struct ThreadSamples<'a> {
@@ -330,7 +333,7 @@ impl ThreadSamples<'_> {
         rows: &R,
         exact: &ExactRequest,
     ) -> Result<Analysis, RecordingError> {
-        analyse(rows, self.interval_ns(), self.rule(JUDGED), ENVELOPE_STEPS, exact)
+        analyse(rows, self.interval_ns(), self.rule(JUDGED), self.recording.steps, exact)
     }
 
     /// The judged column by the size of its values; what was late or skipped is the same.
@@ -368,7 +371,7 @@ impl ThreadSamples<'_> {
                 self.interval_ns()
             };
             let statistics =
-                summarise(&self.open(index)?, unit, self.rule(index), STEPS_OF_OTHERS)?;
+                summarise(&self.open(index)?, unit, self.rule(index), STEPS_NOT_DRAWN)?;
             if decides {
                 (judged.activations, judged.lost) = (statistics.activations, statistics.lost);
             }
@@ -409,7 +412,7 @@ impl ThreadSamples<'_> {
         // some would have none, and some two.
         let period_ns = period_of_events(self.document()).unwrap_or(0).saturating_mul(2);
         let shortest = u64::try_from(period_ns / self.interval_ns().max(1)).unwrap_or(0);
-        let intervals_per_step = planned.div_ceil(ENVELOPE_STEPS as u64).max(shortest);
+        let intervals_per_step = planned.div_ceil(self.recording.steps as u64).max(shortest);
         let step_ns = i64::try_from(intervals_per_step)
             .unwrap_or(i64::MAX)
             .saturating_mul(self.interval_ns())

@@ -110,18 +110,21 @@ fn blocked_signals_are_heard() {
 #[test]
 fn what_is_typed_reaches_a_command_once_that_reads_a_file() {
     let place = with_laptop();
-    // Waiting, it counts each one at once.
-    let count = "n=0\ntrap 'n=$((n+1))' INT\nsleep 2 &\necho begun\nwhile kill -0 $! 2> \
-                 /dev/null; do wait $!; done\nexit $n\n";
+    let count = "n=0\ntrap 'n=$((n+1)); echo got $n' INT\necho begun\n\
+                 while ! [ -e enough ]; do sleep 0.1; done\nexit $n\n";
     fs::write(place.join("count"), count).unwrap();
     let tune = format!("exec {TEIJI} tune --root m --cpus 2-3 -- sh count < /dev/null\n");
     fs::write(place.join("tune"), tune).unwrap();
     let mut terminal = OnTerminal::start_program(&place, "sh", "tune");
     terminal.look_until("begun");
-    for _ in 0..5 {
+    // Two that come before it runs again are one.
+    for n in 1..=5 {
         terminal.press(b"\x03");
-        sleep(Duration::from_millis(100));
+        terminal.look_until(&format!("got {n}"));
     }
+    // One that came twice would be there soon.
+    sleep(Duration::from_millis(300));
+    fs::write(place.join("enough"), "").unwrap();
     let output = terminal.running.end();
     assert_eq!(output.code, Some(5), "{output:?}");
 }
