@@ -19,6 +19,7 @@ mod overwrite;
 mod signals;
 
 use clap::{Parser, Subcommand};
+use commands::OnceAsked;
 use exit::Failure;
 use probe::Monotonic;
 use std::ffi::OsString;
@@ -42,50 +43,50 @@ struct Cli {
 #[derive(Subcommand)]
 enum Verb {
     /// Measure latency, now, on this machine: of wake-ups, or of what --probe names
-    Measure(Box<commands::measure::Args>),
+    Measure(OnceAsked<Box<commands::measure::Args>>),
     /// Run a plan: every combination of its factors
-    Run(commands::run::Args),
+    Run(OnceAsked<commands::run::Args>),
     /// List the shipped plans, and what each measures
-    Plans(commands::plans::Args),
+    Plans(OnceAsked<commands::plans::Args>),
     /// List the probes: what each measures, what it needs, and whether this machine has it
-    Probes(commands::probes::Args),
+    Probes(OnceAsked<commands::probes::Args>),
     /// Check what about this machine costs latency, and what to do about it
-    Check(commands::check::Args),
+    Check(OnceAsked<commands::check::Args>),
     /// Change what costs latency on this machine, and put it back
-    Tune(commands::tune::Args),
+    Tune(OnceAsked<commands::tune::Args>),
     /// Keep this machine busy, and report the CPU use reached
-    Load(commands::load::Args),
+    Load(OnceAsked<commands::load::Args>),
     /// Pass messages between groups of tasks, and time it: rt-tests' hackbench
-    Hackbench(commands::hackbench::Args),
+    Hackbench(OnceAsked<commands::hackbench::Args>),
     /// Print the summary of recordings again
-    Show(commands::show::Args),
+    Show(OnceAsked<commands::show::Args>),
     /// Recompute every figure of recordings from their samples
-    Verify(commands::verify::Args),
+    Verify(OnceAsked<commands::verify::Args>),
     /// Write a recording's samples or its histogram as CSV
-    Export(commands::export::Args),
+    Export(OnceAsked<commands::export::Args>),
     /// Write a recording again without names of hosts, users, processes and files
-    Anonymise(commands::anonymise::Args),
+    Anonymise(OnceAsked<commands::anonymise::Args>),
     /// Make one offline HTML page of recordings
-    Report(commands::report::Args),
+    Report(OnceAsked<commands::report::Args>),
     /// Compare recordings: significant differences, with confidence intervals
-    Compare(commands::compare::Args),
+    Compare(OnceAsked<commands::compare::Args>),
     /// Explain the largest latencies of a recording of the lab, to the nanosecond
-    Explain(commands::explain::Args),
+    Explain(OnceAsked<commands::explain::Args>),
     /// Check recordings against limits: pass, fail, or not enough evidence
-    Gate(commands::gate::Args),
+    Gate(OnceAsked<commands::gate::Args>),
     /// Print how long a run must be to establish a rate
-    PlanLength(commands::plan_length::Args),
+    PlanLength(OnceAsked<commands::plan_length::Args>),
     /// Boot real kernels in an emulator, in virtual time, and measure in them
-    Lab(Box<commands::lab::Args>),
+    Lab(OnceAsked<Box<commands::lab::Args>>),
     /// Become a load: only started by teiji itself
     #[command(name = commands::load_worker::VERB, hide = true)]
-    LoadWorker(commands::load_worker::Args),
+    LoadWorker(OnceAsked<commands::load_worker::Args>),
     /// Be the first process of a kernel in the lab: only started by such a kernel
     #[command(name = lab::INIT_VERB, hide = true)]
-    LabInit(commands::lab_init::Args),
+    LabInit(OnceAsked<commands::lab_init::Args>),
     /// Become the lab's emulator: only started by teiji itself
     #[command(name = lab::EMULATOR_VERB, hide = true)]
-    LabEmulator(commands::lab_emulator::Args),
+    LabEmulator(OnceAsked<commands::lab_emulator::Args>),
 }
 
 /// The verbs with real-time threads or loads. They alone keep rights that the program has and its
@@ -115,27 +116,27 @@ fn main() -> ExitCode {
         commands::tune::put_right_killed();
     }
     let result = match cli.verb {
-        Verb::Measure(args) => commands::measure::run(*args, started),
-        Verb::Run(args) => commands::run::run(&args),
-        Verb::Plans(args) => commands::plans::run(&args),
-        Verb::Probes(args) => commands::probes::run(&args),
-        Verb::Check(args) => commands::check::run(&args),
-        Verb::Tune(args) => commands::tune::run(&args),
-        Verb::Load(args) => commands::load::run(&args),
-        Verb::Hackbench(args) => commands::hackbench::run(&args),
-        Verb::Show(args) => commands::show::run(&args),
-        Verb::Verify(args) => commands::verify::run(&args),
-        Verb::Export(args) => commands::export::run(&args),
-        Verb::Anonymise(args) => commands::anonymise::run(&args),
-        Verb::Report(args) => commands::report::run(&args),
-        Verb::Compare(args) => commands::compare::run(&args),
-        Verb::Explain(args) => commands::explain::run(&args),
-        Verb::Gate(args) => commands::gate::run(&args),
-        Verb::PlanLength(args) => commands::plan_length::run(&args),
-        Verb::Lab(args) => commands::lab::run(&args),
-        Verb::LabInit(args) => commands::lab_init::run(&args),
-        Verb::LabEmulator(args) => Ok(commands::lab_emulator::run(&args)),
-        Verb::LoadWorker(args) => return commands::load_worker::run(&args),
+        Verb::Measure(OnceAsked(args)) => commands::measure::run(*args, started),
+        Verb::Run(OnceAsked(args)) => commands::run::run(&args),
+        Verb::Plans(OnceAsked(args)) => commands::plans::run(&args),
+        Verb::Probes(OnceAsked(args)) => commands::probes::run(&args),
+        Verb::Check(OnceAsked(args)) => commands::check::run(&args),
+        Verb::Tune(OnceAsked(args)) => commands::tune::run(&args),
+        Verb::Load(OnceAsked(args)) => commands::load::run(&args),
+        Verb::Hackbench(OnceAsked(args)) => commands::hackbench::run(&args),
+        Verb::Show(OnceAsked(args)) => commands::show::run(&args),
+        Verb::Verify(OnceAsked(args)) => commands::verify::run(&args),
+        Verb::Export(OnceAsked(args)) => commands::export::run(&args),
+        Verb::Anonymise(OnceAsked(args)) => commands::anonymise::run(&args),
+        Verb::Report(OnceAsked(args)) => commands::report::run(&args),
+        Verb::Compare(OnceAsked(args)) => commands::compare::run(&args),
+        Verb::Explain(OnceAsked(args)) => commands::explain::run(&args),
+        Verb::Gate(OnceAsked(args)) => commands::gate::run(&args),
+        Verb::PlanLength(OnceAsked(args)) => commands::plan_length::run(&args),
+        Verb::Lab(OnceAsked(args)) => commands::lab::run(&args),
+        Verb::LabInit(OnceAsked(args)) => commands::lab_init::run(&args),
+        Verb::LabEmulator(OnceAsked(args)) => Ok(commands::lab_emulator::run(&args)),
+        Verb::LoadWorker(OnceAsked(args)) => return commands::load_worker::run(&args),
     };
     exit::of_output(result.unwrap_or_else(|failure| failure.report()), output::has_failed()).into()
 }
@@ -145,7 +146,7 @@ fn main() -> ExitCode {
 fn is_to_put_right_first(verb: &Verb) -> bool {
     match verb {
         Verb::LoadWorker(_) | Verb::LabInit(_) | Verb::LabEmulator(_) => false,
-        Verb::Tune(args) => args.leaves_settings(),
+        Verb::Tune(OnceAsked(args)) => args.leaves_settings(),
         _ => true,
     }
 }

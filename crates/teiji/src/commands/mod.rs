@@ -33,6 +33,7 @@ pub mod verify;
 
 use ::report::Language;
 use anyhow::Context;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 /// A language by its tag.
 fn language(tag: &str) -> anyhow::Result<Language> {
@@ -50,4 +51,32 @@ fn named_so<T: Copy>(
     let names = || all.iter().map(|one| name(*one)).collect::<Vec<_>>().join(between);
     let found = all.iter().copied().find(|one| name(*one) == asked);
     found.with_context(|| format!("{begin} {}", names()))
+}
+
+/// The arguments of a verb, whose flags are made when it is asked for: those of all verbs take half
+/// a MB of memory, which would stay locked while a run measures.
+pub struct OnceAsked<T>(pub T);
+
+impl<T: FromArgMatches> FromArgMatches for OnceAsked<T> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        T::from_arg_matches(matches).map(OnceAsked)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+impl<T: Args> Args for OnceAsked<T> {
+    fn augment_args(verb: Command) -> Command {
+        // What the arguments say of themselves is not what the verb does.
+        verb.defer(|verb| {
+            let about = verb.get_about().cloned().unwrap_or_default();
+            T::augment_args(verb).about(about).long_about(None)
+        })
+    }
+
+    fn augment_args_for_update(verb: Command) -> Command {
+        Self::augment_args(verb)
+    }
 }
