@@ -170,7 +170,7 @@ class SeveralCpus(Explaining):
             recording = self.run_two(name, "-a", "1", *words, *BRIEF)
             explained[name] = self.explained(recording, 1)["accounts"]
         shared, isolated = (explained[name][0]["latency_ns"] for name in ("shared", "isolated"))
-        self.assertGreater(shared, 2 * isolated, explained)
+        self.assertGreater(shared, 1.5 * isolated)
         tasks = {part["task"] for account in explained["isolated"] for part in account["parts"]}
         self.assertNotIn("load-hackbench", tasks)
         tasks = {part["task"] for account in explained["shared"] for part in account["parts"]}

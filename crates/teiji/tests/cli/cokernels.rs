@@ -229,8 +229,10 @@ fn a_core_that_vanishes_in_mid_run_ends_it() {
             "{:?}",
             document.at("/end")
         );
+        // A busy machine skips any number besides.
+        let count = |name: &str| document.threads()[0].whole(&format!("/activations/{name}"));
         assert!(
-            (1..30).contains(&document.threads()[0].whole("/activations/due")),
+            (1..30).contains(&(count("on_time") + count("late"))),
             "{:?}",
             document.at("/threads")
         );
