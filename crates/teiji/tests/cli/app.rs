@@ -257,17 +257,18 @@ fn lost_events_are_no_rows() {
     let document = place.document("app.teiji");
     // Where the program's threads began among the lost events, nobody knows them.
     is_done_or_without_a_row(&document, &output);
-    let warning = document
-        .list("/warnings")
-        .into_iter()
-        .find(|warning| warning.text("/code") == "trace-events-lost");
-    let warning = warning.unwrap_or_else(|| panic!("{:?}", document.list("/warnings")));
-    let (events, lost) =
-        (warning.whole("/events"), document.whole("/threads/0/evidence/samples_lost"));
-    assert!(events > 10_000 && warning.whole("/buffer_kib") >= 512, "{warning:?}");
-    // What was under way at each gap, and what the kernel leaves out.
-    assert!(lost < events / 10, "{lost} rows lost, {events} events");
-    assert!(!document.warns_of("samples-lost"), "{:?}", document.list("/warnings"));
+    let warnings = document.list("/warnings");
+    let of = |code: &str| warnings.iter().find(|warning| warning.text("/code") == code);
+    let warning = of("trace-events-lost").unwrap_or_else(|| panic!("{warnings:?}"));
+    assert!(
+        warning.whole("/events") > 10_000 && warning.whole("/buffer_kib") >= 512,
+        "{warning:?}"
+    );
+    // Lost are rows of which the trace shows a half. That may be any number: where one CPU's buffer
+    // is full and another's is not, the one has when threads run and the other when they are woken.
+    let lost = document.whole("/threads/0/evidence/samples_lost");
+    assert_eq!(of("rows-untraced").map_or(0, |rows| rows.whole("/rows")), lost, "{warnings:?}");
+    assert!(of("samples-lost").is_none(), "{warnings:?}");
     let said = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("events of the kernel's trace were lost"), "{said}");
     // The largest latency may have been among them.
