@@ -7,9 +7,6 @@ The program itself is the largest part of it: all of it is locked, so it grows w
 The kernel keeps the peak of a process until it ends (VmHWM). It is read when all is done but the last write: run.json goes
 into a pipe of one page that nobody reads yet, so the process waits there. The peak in wait4's rusage would not do: it is
 at least the parent's own.
-
-On a machine that other work keeps busy the run that took least is judged: other work only adds, latencies of more different
-lengths, each of which has a counter, in more pages.
 """
 
 import fcntl
@@ -26,7 +23,6 @@ from programs import INTERVAL_US, Failed
 
 MAX_MB = 12
 SECONDS = 10
-BUSY_RUNS = 5
 SLOT_BYTES = 16
 PAGE = 4096
 
@@ -57,18 +53,7 @@ def beyond_rings(course, rings):
 
 
 def figures(programs):
-    """Runs on all CPUs at 5 kHz."""
-    found = []
-    for _ in range(BUSY_RUNS if programs.alone else 1):
-        found.append(run(programs))
-        if found[-1][0] <= MAX_MB * 1e6:
-            break
-    beyond, spread = min(found)
-    yield Figure.at_most("memory beyond the rings", beyond / 1e6, MAX_MB, "{:.1f} MB", spread=spread)
-
-
-def run(programs):
-    """The memory of one run beyond its rings, bytes, and what else there is to say of it."""
+    """One run on all CPUs at 5 kHz."""
     command, _ = programs.measure_command(f"-i{INTERVAL_US}", f"-d{SECONDS}")
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE)
     fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PAGE)
@@ -84,5 +69,5 @@ def run(programs):
     locked = "locked" if document["instrument"]["memory_locked"] else "not locked"
     measuring, beyond = beyond_rings(course, rings)
     spread = f"{measuring / 1e6:.1f} MB while it measures; rings of {threads} threads {rings / 1e6:.1f} MB; memory {locked}"
-    print(f"  {beyond / 1e6:.1f} MB: {spread}", flush=True)
-    return beyond, spread
+    print(f"  {spread}")
+    yield Figure.at_most("memory beyond the rings", beyond / 1e6, MAX_MB, "{:.1f} MB", spread=spread)

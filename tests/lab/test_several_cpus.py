@@ -163,14 +163,16 @@ class SeveralCpus(Explaining):
     def test_what_isolcpus_takes_away(self):
         """The worst of a CPU that hackbench runs on, and of the same one left alone: what the first has and the other lacks."""
         explained = {}
+        # Enough that the worst of a hundred is one of its long ones.
+        load = "hackbench,groups=4"
         for name, words in (
-            ("shared", ("--load", LOAD)),
-            ("isolated", ("--append", "isolcpus=1", "--load", f"{LOAD},cpus=0")),
+            ("shared", ("--load", load)),
+            ("isolated", ("--append", "isolcpus=1", "--load", f"{load},cpus=0")),
         ):
             recording = self.run_two(name, "-a", "1", *words, *BRIEF)
             explained[name] = self.explained(recording, 1)["accounts"]
         shared, isolated = (explained[name][0]["latency_ns"] for name in ("shared", "isolated"))
-        self.assertGreater(shared, 1.5 * isolated)
+        self.assertGreater(shared, 2 * isolated)
         tasks = {part["task"] for account in explained["isolated"] for part in account["parts"]}
         self.assertNotIn("load-hackbench", tasks)
         tasks = {part["task"] for account in explained["shared"] for part in account["parts"]}

@@ -39,6 +39,6 @@ mod warnings;
 
 pub use dma_latency::{DmaLatency, HostError};
 pub use other_work::other_work;
-pub use processes::ProcessLines;
+pub use processes::{ProcessLines, ProcessTimes};
 pub use root::HostRoot;
 pub use warnings::{FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES, isolated_not_measured, warnings};

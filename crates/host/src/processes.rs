@@ -20,6 +20,16 @@ const MAX_NAMED: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub struct ProcessLines(BTreeMap<u32, String>);
 
+/// What a later snapshot is compared with: kept while a run measures, in locked memory.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessTimes(BTreeMap<u32, ProcessTime>);
+
+#[derive(Clone, Debug)]
+struct ProcessTime {
+    started: u64,
+    cpu_ms: u64,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Process {
     name: String,
@@ -59,10 +69,19 @@ impl ProcessLines {
         process(self.0.get(&pid)?)
     }
 
+    /// The CPU time of each.
+    pub fn times(&self) -> ProcessTimes {
+        let time = |(pid, line)| {
+            let Process { started, cpu_ms, .. } = process(line)?;
+            Some((pid, ProcessTime { started, cpu_ms }))
+        };
+        ProcessTimes(self.iter().filter_map(time).collect())
+    }
+
     /// What was used since an earlier snapshot, by process `own` and by the others.
-    pub fn since(&self, before: &ProcessLines, own: u32) -> Processes {
+    pub fn since(&self, before: &ProcessTimes, own: u32) -> Processes {
         let used = |pid: u32, is: &Process| {
-            let was = before.process(pid).filter(|was| was.started == is.started);
+            let was = before.0.get(&pid).filter(|was| was.started == is.started);
             is.cpu_ms.saturating_sub(was.map_or(0, |was| was.cpu_ms))
         };
         let own_ms = self.process(own).map_or(0, |is| used(own, &is));
@@ -144,7 +163,7 @@ mod tests {
             line(41, "idle", 0, 3, 3, 9),
             line(50, "teiji", 0, 12, 3, 9),
         ]);
-        let found = after.process_lines().since(&before.process_lines(), 50);
+        let found = after.process_lines().since(&before.process_lines().times(), 50);
         assert_eq!((found.own_ms, after.waited_for_ms(50), after.waited_for_ms(51)), (50, 140, 0));
         let busy = |pid, name: &str, cpu_ms, kernel_thread| BusyProcess {
             pid,
@@ -164,7 +183,7 @@ mod tests {
         let shells = (100..132).map(|pid| line(pid, "sh", 0, 5, 1, 9));
         let kernel = (10..20).map(|pid| line(pid, "ksoftirqd", KERNEL_THREAD, 0, 2, 9));
         let (_after, after) = machine(&shells.chain(kernel).collect::<Vec<_>>());
-        let found = after.process_lines().since(&before.process_lines(), 50);
+        let found = after.process_lines().since(&before.process_lines().times(), 50);
         assert_eq!(
             (found.others_ms, found.kernel_ms, found.busiest.len()),
             (Some(32 * 60), Some(10 * 20), MAX_NAMED)

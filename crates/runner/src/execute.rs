@@ -79,7 +79,7 @@ pub fn execute(
     let mut document = document::initial_document(order, host.snapshot());
     let mut machine_check = machine_check::begin(order, &host);
     let own = std::process::id();
-    let mut processes_before = (host.process_lines(), host.waited_for_ms(own));
+    let mut processes_before = (host.process_lines().times(), host.waited_for_ms(own));
     let mut folder = Folder::create(&order.directory, &document)?;
     let cancelled = || signals.caught().is_some();
     let mut loads = Loads::start(
@@ -109,7 +109,7 @@ pub fn execute(
     // within it.
     if !order.run.loads.is_empty() {
         document.host.before = host.snapshot();
-        processes_before = (host.process_lines(), host.waited_for_ms(own));
+        processes_before = (host.process_lines().times(), host.waited_for_ms(own));
     }
     let poll = if observer.observes() { POLL_SHOWN } else { POLL };
     let slots = measurement.consumers.iter().map(probe::Consumer::slots).max().unwrap_or(0);

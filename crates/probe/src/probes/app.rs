@@ -9,7 +9,7 @@
 use super::probe::{Probe, SetProbe, SettingConflict, conflict};
 use super::setting::{ProbeSetting, SettingValues};
 use crate::attachment::Linux;
-use crate::thread::{Launched, ThreadConfig};
+use crate::thread::{Launched, Outlives, ThreadConfig};
 use crate::wakeups::{self, Cause, Program, ProgramError, Wakeups};
 use model::{Column, ProbeStatement, RowKind};
 use plan::{Nanos, ProbeSettings, Run, Scheduling};
@@ -140,6 +140,9 @@ impl SetProbe for Settings {
             None => Program::hold(&wakeups::words(command).map_err(io::Error::other)?)?,
         };
         let source = Wakeups::of(program, self.wanted)?;
-        config.launch_events::<_, { wakeups::COLUMNS }, { wakeups::SLOT }>(Linux, source)
+        let outlives = Some(source.session() as Outlives);
+        let launched =
+            config.launch_events::<_, { wakeups::COLUMNS }, { wakeups::SLOT }>(Linux, source)?;
+        Ok(Launched { outlives, ..launched })
     }
 }

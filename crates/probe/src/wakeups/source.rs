@@ -14,6 +14,8 @@ use rustix::time::{ClockId, DynamicClockId, clock_gettime, clock_gettime_dynamic
 use std::collections::VecDeque;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
+use std::sync::Arc;
+use trace::Session;
 
 /// `latency_ns`, `switch_ns`, `missed`, `cause`, `tid`, `on_cpu`.
 pub(crate) const COLUMNS: usize = 6;
@@ -33,7 +35,7 @@ const MAX_LAST_READINGS: u32 = 1_000;
 /// The wake-ups of a program.
 pub(crate) struct Wakeups {
     program: Program,
-    trace: Option<Trace>,
+    trace: Trace,
     account: Account,
     rows: VecDeque<Wakeup>,
     wanted: Option<Cause>,
@@ -68,7 +70,7 @@ impl Wakeups {
         let rows = VecDeque::with_capacity(ROWS);
         Ok(Wakeups {
             program,
-            trace: Some(trace),
+            trace,
             account,
             rows,
             wanted,
@@ -87,12 +89,16 @@ impl Wakeups {
         })
     }
 
+    /// What is to end when the run is over: it can take seconds.
+    pub(crate) fn session(&self) -> Arc<Session> {
+        Arc::clone(&self.trace.session)
+    }
+
     /// Returns the time before which all was read.
     fn read(&mut self, now: i64) -> io::Result<i64> {
         self.account.clocks = clocks();
         let (begun, until) = (self.begun.unwrap_or(now), self.until.0);
         let Wakeups { trace, account, rows, wanted, untraced, no_room, events_lost, .. } = self;
-        let Some(trace) = trace else { return Ok(now) };
         let counts = |time, cause| {
             (begun..until).contains(&time) && wanted.is_none_or(|wanted| wanted == cause)
         };
@@ -246,7 +252,7 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
         let mut warnings = Vec::new();
         let (events, unfollowed) = (self.events_lost, self.account.unfollowed());
         if events + unfollowed > 0 {
-            let buffer_kib = self.trace.as_ref().map_or(0, |trace| trace.buffer_kib);
+            let buffer_kib = self.trace.buffer_kib;
             warnings.push(Warning::TraceEventsLost { events, buffer_kib, unfollowed });
         }
         if let Some((ended, until)) = self.ended {
@@ -263,15 +269,6 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
 
     fn untraced(&self) -> u64 {
         self.untraced
-    }
-}
-
-impl Drop for Wakeups {
-    fn drop(&mut self) {
-        if let Some(trace) = self.trace.take() {
-            // What is left is removed by the next session.
-            let _ = trace.end();
-        }
     }
 }
 

@@ -6,6 +6,7 @@ use super::event::{self, Event, Layout};
 use plan::CpuId;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::sync::Arc;
 use trace::{Raw, RawReader, Session, TraceError, Tracefs};
 
 /// All CPUs' buffers together, KiB, and each at most: a second of a program that wakes 20,000 times
@@ -36,8 +37,9 @@ struct Cpu {
 }
 
 pub(crate) struct Trace {
-    session: Session,
     cpus: Vec<Cpu>,
+    /// Ends after its readers: fields are dropped in this order.
+    pub(crate) session: Arc<Session>,
     layout: Layout,
     pub(crate) functions: Functions,
     /// What the buffer of each CPU holds, KiB.
@@ -92,7 +94,16 @@ impl Trace {
         // Of each CPU but one, a page may have to wait.
         let pending = Vec::with_capacity(PENDING.max((cpus.len() + 1) * per_page));
         Ok((
-            Trace { session, cpus, layout, functions, buffer_kib, pending, per_page, read: 0 },
+            Trace {
+                session: Arc::new(session),
+                cpus,
+                layout,
+                functions,
+                buffer_kib,
+                pending,
+                per_page,
+                read: 0,
+            },
             followed,
         ))
     }
@@ -127,12 +138,6 @@ impl Trace {
         let ready = pending.partition_point(|(_, event)| event.time < until);
         pending.drain(..ready).for_each(|(_, event)| each(&event));
         Ok(until)
-    }
-
-    pub(crate) fn end(self) -> Result<(), TraceError> {
-        // The instance is in use as long as anybody reads it.
-        drop(self.cpus);
-        self.session.end()
     }
 }
 

@@ -12,7 +12,7 @@ const STOPPED_MS: i64 = 11_000;
 /// Of the run: on a busy machine seconds pass before anything stands still.
 const SECONDS: i64 = 18;
 /// A busy machine has the recorder come later to the rings than by its plan.
-const LATER_MS: i64 = 2_000;
+const LATER_MS: i64 = 500;
 
 /// The number of the thread of this name, once there is one.
 fn thread_named(process: Pid, name: &str) -> String {
