@@ -91,12 +91,11 @@ class SeveralCpus(Explaining):
         self.assert_same_on_a_busy_host(4)
 
     def assert_same_on_a_busy_host(self, cpus):
-        """Three times, with processes that wait for one another across CPUs."""
+        """With processes that wait for one another across CPUs."""
         words = ("--load", LOAD, *BRIEF, *APART)
         first = self.run_cpus(cpus, "first", *words)
         with busy_host():
-            for name in ("second", "third"):
-                self.assertEqual(sample_hashes(self.run_cpus(cpus, name, *words)), sample_hashes(first))
+            self.assertEqual(sample_hashes(self.run_cpus(cpus, "second", *words)), sample_hashes(first))
 
     @long
     def test_idle_cpus_are_as_fast_as_one_of_the_same_rate(self):
@@ -164,7 +163,7 @@ class SeveralCpus(Explaining):
         """The worst of a CPU that hackbench runs on, and of the same one left alone: what the first has and the other lacks."""
         explained = {}
         # Enough that the worst of a hundred is one of its long ones.
-        load = "hackbench,groups=4"
+        load = "hackbench,groups=3"
         for name, words in (
             ("shared", ("--load", load)),
             ("isolated", ("--append", "isolcpus=1", "--load", f"{load},cpus=0")),
