@@ -107,6 +107,7 @@ fn in_probe(recorded: &Document, asked: &Run) -> Vec<Difference> {
     }
     let default = |name: &str| {
         let setting = probe::find(&run.probe)
+            .ok()
             .and_then(|probe| probe.settings.iter().find(|setting| setting.name == name));
         setting.map_or("", |setting| setting.default).to_owned()
     };

@@ -19,7 +19,7 @@ mod overwrite;
 mod signals;
 
 use clap::{Parser, Subcommand};
-use commands::OnceAsked;
+use commands::{OnceAsked, help};
 use exit::Failure;
 use probe::Monotonic;
 use std::ffi::OsString;
@@ -34,7 +34,7 @@ static MEMORY: system::Allocator = system::Allocator;
 /// Measure and judge wake-up latency on Linux: how late a thread runs after the time it asked to be
 /// woken
 #[derive(Parser)]
-#[command(name = "teiji", version, max_term_width = 100, after_help = exit::CODES)]
+#[command(name = "teiji", version, max_term_width = help::COLUMNS, after_help = exit::CODES)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -163,6 +163,10 @@ fn unread(mut error: clap::Error, words: &[OsString]) -> u8 {
             let printed = error.print();
             if !error.use_stderr() {
                 output::note(printed);
+                let options = commands::probe_flags::options_of_named(words);
+                if !options.is_empty() {
+                    output::say(&options);
+                }
             }
             hints::hint(words, &error)
         }

@@ -31,7 +31,7 @@ pub struct ChosenProbe {
 /// # Errors
 /// That there is none, or which setting it does not have, or not with this value.
 pub fn choose(name: &str, settings: &ProbeSettings) -> Result<ChosenProbe, ProbeSettingError> {
-    let probe = find(name).ok_or_else(|| no_probe(name))?;
+    let probe = find(name)?;
     for (name, value) in settings {
         let setting = probe.settings.iter().find(|setting| setting.name == name);
         let setting = setting.ok_or_else(|| ProbeSettingError::NoSetting {
@@ -48,11 +48,6 @@ pub fn choose(name: &str, settings: &ProbeSettings) -> Result<ChosenProbe, Probe
     }
     let (set, is_open) = ((probe.set)(settings), name == AUTO_PROBE);
     Ok(ChosenProbe { probe, set, is_open, co_kernel: None })
-}
-
-fn no_probe(name: &str) -> ProbeSettingError {
-    let names: Vec<&str> = PROBES.iter().map(|probe| probe.name).chain([AUTO_PROBE]).collect();
-    ProbeSettingError::NoProbe { name: name.to_owned(), known: names.join(", ") }
 }
 
 /// What would be right in the place of a setting that this probe has not.
@@ -172,7 +167,7 @@ impl ChosenProbe {
     /// Which setting is wrong, or what the machine lacks.
     pub(crate) fn ready(&self, run: &Run) -> Result<ProbeStatement, ProbeSettingError> {
         if self.is_open {
-            return Err(no_probe(AUTO_PROBE));
+            return Err(super::no_probe(AUTO_PROBE));
         }
         self.check(run)?;
         self.lacking(run).map_or_else(|| Ok(self.statement(run)), Err)

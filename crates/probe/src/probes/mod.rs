@@ -55,9 +55,17 @@ pub const PROBES: &[Probe] = &[
 ];
 
 /// The probe of this name. Where it is left to the machine, that of Linux.
-pub fn find(name: &str) -> Option<&'static Probe> {
-    let name = if name == AUTO_PROBE { DEFAULT_PROBE } else { name };
-    PROBES.iter().find(|probe| probe.name == name)
+///
+/// # Errors
+/// That there is none, with the names of all.
+pub fn find(name: &str) -> Result<&'static Probe, ProbeSettingError> {
+    let wanted = if name == AUTO_PROBE { DEFAULT_PROBE } else { name };
+    PROBES.iter().find(|probe| probe.name == wanted).ok_or_else(|| no_probe(name))
+}
+
+fn no_probe(name: &str) -> ProbeSettingError {
+    let names: Vec<&str> = PROBES.iter().map(|probe| probe.name).chain([AUTO_PROBE]).collect();
+    ProbeSettingError::NoProbe { name: name.to_owned(), known: names.join(", ") }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji measure`: one run, now.
 
+use crate::commands::help::{self, OUTPUT};
 use crate::commands::load_worker;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, EXCEEDED, Failure, of_end, of_verdict};
@@ -20,26 +21,29 @@ use std::slice::from_ref;
 
 /// What was said.
 #[derive(clap::Args)]
+#[command(after_help = help::MORE, after_long_help = help::OF_PROBES)]
 pub struct Args {
     #[command(flatten)]
     measured: RunFlags,
-    /// The recording's folder, or with several probes that of the recordings; must not exist
-    /// [default: teiji-DATE-TIME.teiji]
-    #[arg(short, long, value_name = "DIR")]
+    /// The recording's folder, which must not exist [default: teiji-DATE-TIME.teiji]
+    ///
+    /// With several probes it is the folder of their recordings.
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
     output: Option<PathBuf>,
-    /// A limit, judged as by `teiji gate`: 'max<200us', 'p99.99<50us@95%', 'sd<2us', 'skipped==0'.
+    /// A limit, judged as by teiji gate: 'max<200us', 'p99.99<50us@95%', skipped==0 [repeatable]
+    ///
     /// Exit code 1 if it fails, 3 if there is not enough evidence, 4 if the run is cut short
-    /// and none fails [repeatable]
-    #[arg(long = "limit", value_name = "LIMIT")]
+    /// and none fails.
+    #[arg(long = "limit", value_name = "LIMIT", help_heading = OUTPUT)]
     limits: Vec<Limit>,
     /// Print run.json on standard output, and nothing else
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     json: bool,
     /// Show no progress
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = OUTPUT)]
     quiet: bool,
     /// The command to start and measure, of the probe app
-    #[arg(last = true, value_name = "COMMAND", conflicts_with = "command")]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "command", hide_short_help = true)]
     words: Vec<String>,
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The flags of probes: which one measures, and the settings that each states for itself.
 
+use crate::commands::help;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use plan::{AUTO_PROBE, DEFAULT_PROBE, ProbeSettings};
 use probe::{ChosenProbe, PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues};
+use std::ffi::OsString;
 
 /// What was said of them.
 #[derive(Clone)]
@@ -61,15 +63,12 @@ impl ProbeFlags {
 /// The setting of probes that start a command.
 const COMMAND: &str = "command";
 
-/// Each setting once, with the probes that have it.
-fn settings() -> Vec<(&'static ProbeSetting, Vec<&'static Probe>)> {
-    let mut all: Vec<(&ProbeSetting, Vec<&Probe>)> = Vec::new();
-    for probe in PROBES {
-        for setting in probe.settings {
-            match all.iter_mut().find(|(known, _)| known.name == setting.name) {
-                Some((_, probes)) => probes.push(probe),
-                None => all.push((setting, vec![probe])),
-            }
+/// Each setting once: of those that several probes have under one name, the first.
+fn settings() -> Vec<&'static ProbeSetting> {
+    let mut all: Vec<&ProbeSetting> = Vec::new();
+    for setting in PROBES.iter().flat_map(|probe| probe.settings) {
+        if all.iter().all(|known| known.name != setting.name) {
+            all.push(setting);
         }
     }
     all
@@ -92,7 +91,7 @@ pub fn choices(setting: &ProbeSetting) -> Option<&'static [&'static str]> {
 }
 
 /// What a value is called in help.
-pub const fn value_name(setting: &ProbeSetting) -> &'static str {
+const fn value_name(setting: &ProbeSetting) -> &'static str {
     match setting.values {
         SettingValues::OneOf(_) => "NAME",
         SettingValues::Time | SettingValues::Period => "TIME",
@@ -101,38 +100,47 @@ pub const fn value_name(setting: &ProbeSetting) -> &'static str {
     }
 }
 
-/// A probe's name, with the words that it takes where those are not all of the setting's.
-fn named_with_choices(probe: &Probe, setting: &ProbeSetting) -> String {
-    let own = probe.settings.iter().find(|own| own.name == setting.name);
-    match own.and_then(choices) {
-        Some(words) if choices(setting) != Some(words) => {
-            format!("{} ({})", probe.name, words.join(", "))
-        }
-        _ => probe.name.to_owned(),
-    }
-}
-
-fn flag(setting: &'static ProbeSetting, probes: &[&'static Probe]) -> Arg {
+fn flag(setting: &'static ProbeSetting) -> Arg {
     let values = match setting.values {
         SettingValues::OneOf(words) => format!(": {}", words.join(", ")),
         SettingValues::Number(min, max) => format!(", {min} to {max}"),
         SettingValues::Time | SettingValues::Period | SettingValues::Text(_) => String::new(),
     };
-    let is_hidden = probes.iter().all(|probe| is_example(probe));
-    let named = probes.iter().filter(|probe| is_hidden || !is_example(probe));
-    let of = named.map(|probe| named_with_choices(probe, setting)).collect::<Vec<_>>().join(", ");
     // What has no default is named by what its help says.
     let default = if setting.default.is_empty() {
         String::new()
     } else {
         format!(" [default: {}]", setting.default)
     };
-    let help = format!("{}{values}{default} [probe {of}]", setting.help);
     Arg::new(setting.name)
         .long(setting.name)
         .value_name(value_name(setting))
-        .help(help)
-        .hide(is_hidden)
+        .help(format!("{}{values}{default}", setting.help))
+}
+
+/// A probe's settings as the help of a verb has its options; empty where it has none.
+pub fn options(probe: &'static Probe) -> String {
+    if probe.settings.is_empty() {
+        return String::new();
+    }
+    let command = Command::default()
+        .disable_help_flag(true)
+        .help_template("{options}")
+        .max_term_width(help::COLUMNS);
+    let options = command.args(probe.settings.iter().map(flag)).render_help();
+    format!("Options of the probe {}:\n{options}\n", probe.name)
+}
+
+/// The same of each probe that a command line names.
+pub fn options_of_named(words: &[OsString]) -> String {
+    let words = words.iter().filter_map(|word| word.to_str()).take_while(|word| *word != "--");
+    let words: Vec<&str> = words.collect();
+    let named = words.iter().enumerate().filter_map(|(place, word)| match *word {
+        "--probe" => words.get(place + 1).copied(),
+        word => word.strip_prefix("--probe="),
+    });
+    let probes = named.flat_map(|names| names.split(',')).flat_map(probe::find);
+    probes.map(options).filter(|text| !text.is_empty()).map(|text| format!("\n{text}")).collect()
 }
 
 /// The settings that a probe of this name has.
@@ -147,15 +155,20 @@ impl Args for ProbeFlags {
             .map(|probe| format!("{} ({})", probe.name, probe.summary))
             .collect::<Vec<_>>()
             .join(", ");
-        let help = format!(
-            "What to measure: auto (cobalt or evl where that co-kernel runs, otherwise \
-             {DEFAULT_PROBE}), {each}. Several measure in turn: cobalt,cyclic"
+        let short = "The probe that measures; teiji probes lists them";
+        let long_help = format!(
+            "The probe that measures: auto ({DEFAULT_PROBE}, or cobalt or evl where that co-kernel \
+             runs), {each}. Several measure in turn: cobalt,cyclic"
         );
-        let probe =
-            Arg::new("probe").long("probe").value_name("NAME").default_value(AUTO_PROBE).help(help);
-        settings().into_iter().fold(command.arg(probe), |command, (setting, probes)| {
-            command.arg(flag(setting, &probes))
-        })
+        let probe = Arg::new("probe")
+            .long("probe")
+            .value_name("NAME")
+            .default_value(AUTO_PROBE)
+            .help(short)
+            .long_help(long_help)
+            .help_heading(help::WHAT);
+        // A verb's help has the settings of the probe that is named beside it.
+        command.arg(probe).args(settings().into_iter().map(|setting| flag(setting).hide(true)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -168,7 +181,7 @@ impl FromArgMatches for ProbeFlags {
         let text = |name: &str| matches.get_one::<String>(name).cloned();
         let given = settings()
             .into_iter()
-            .filter_map(|(setting, _)| Some((setting.name.to_owned(), text(setting.name)?)));
+            .filter_map(|setting| Some((setting.name.to_owned(), text(setting.name)?)));
         let given: ProbeSettings = given.collect();
         let named = text("probe").unwrap_or_else(|| AUTO_PROBE.to_owned());
         let names: Vec<&str> = named.split(',').collect();

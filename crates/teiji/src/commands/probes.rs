@@ -3,12 +3,14 @@
 
 use crate::commands::{plans, probe_flags};
 use crate::exit::{CommandResult, DONE};
-use crate::output;
 use probe::{PROBES, Probe, ProbeSetting};
 use serde_json::{Value, json};
 
 #[derive(clap::Args)]
 pub struct Args {
+    /// Describe this probe and its options
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
     /// Print JSON instead
     #[arg(long)]
     json: bool,
@@ -18,30 +20,34 @@ pub struct Args {
 const NAME: usize = 10;
 
 pub fn run(args: &Args) -> CommandResult {
-    let all: Vec<&Probe> = PROBES.iter().filter(|probe| !probe_flags::is_example(probe)).collect();
+    let all: Vec<&'static Probe> = match &args.name {
+        None => PROBES.iter().filter(|probe| !probe_flags::is_example(probe)).collect(),
+        Some(name) => vec![probe::find(name)?],
+    };
     if args.json {
         let all: Vec<Value> = all.into_iter().map(as_json).collect();
         say!("{:#}\n", json!({ "probes": all }));
         return Ok(DONE);
     }
-    let mut text: String = all.into_iter().map(as_text).collect();
-    text += "\nMeasure by one of them: teiji measure --probe NAME; in a plan: probe = \"NAME\"\n";
-    output::say(&text);
+    let mut text: String = all.iter().map(|probe| as_text(probe)).collect();
+    let name = match all[..] {
+        [one] => {
+            text += "\n";
+            text += &probe_flags::options(one);
+            one.name
+        }
+        _ => {
+            text += "\nThe options of one: teiji probes NAME\n";
+            "NAME"
+        }
+    };
+    say!("{text}Measure: teiji measure --probe {name}; in a plan: probe = \"{name}\"\n");
     Ok(DONE)
 }
 
+/// What it measures, which options it has, what it needs, and whether that is here.
 fn as_text(probe: &Probe) -> String {
     let mut text = format!("{:<NAME$}{}\n", probe.name, probe.summary);
-    let settings = probe.settings.iter().map(|setting| {
-        let values = probe_flags::choices(setting)
-            .map_or_else(|| probe_flags::value_name(setting).to_owned(), |words| words.join(", "));
-        let default = if setting.default.is_empty() {
-            String::new()
-        } else {
-            format!(" [default: {}]", setting.default)
-        };
-        format!("--{} {values}{default}", setting.name)
-    });
     let needs = format!("needs {}", probe.needs);
     let here = match probe.seen_to_lack() {
         Some(what) => format!("cannot measure here: {what}"),
@@ -50,7 +56,9 @@ fn as_text(probe: &Probe) -> String {
         }
         None => "can measure here".to_owned(),
     };
-    text.extend(settings.chain([needs, here]).map(|text| plans::indented(&text, NAME)));
+    let options = probe.settings.iter().map(|setting| format!("--{}", setting.name));
+    let options = options.collect::<Vec<_>>().join(", ");
+    text.extend([options, needs, here].iter().map(|text| plans::indented(text, NAME)));
     text
 }
 

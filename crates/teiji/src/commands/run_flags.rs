@@ -2,6 +2,7 @@
 //! The flags that say what to measure, wherever it is measured: what was said, and what that adds
 //! up to.
 
+use crate::commands::help::{LOAD, OUTPUT, WHAT, WHEN, WHERE};
 use crate::commands::probe_flags::ProbeFlags;
 use anyhow::{Context, bail, ensure};
 use executor::{SettingError, checked_run};
@@ -15,14 +16,37 @@ use std::str::FromStr;
 /// What was said.
 #[derive(Clone, clap::Args)]
 pub struct RunFlags {
-    /// Time from one activation or trial of a thread to the next, such as 200us, 1ms or 1/1024s,
-    /// or a rate such as 1kHz; a bare number counts microseconds [default: 1ms, of some probes
-    /// another]
-    #[arg(short, long, value_name = "TIME", allow_hyphen_values = true)]
-    interval: Option<Interval>,
     #[command(flatten)]
     pub probe: ProbeFlags,
-    /// Activations or trials due per thread: N x interval is the length of the run
+    /// Scheduling policy: fifo, rr, other, batch or idle [default: fifo, or deadline with --probe
+    /// deadline]
+    #[arg(long, value_name = "POLICY", help_heading = WHAT)]
+    policy: Option<Policy>,
+    /// Real-time priority, 1 to 99 [default: 90]
+    #[arg(
+        short,
+        long,
+        value_name = "PRIO",
+        value_parser = priority,
+        allow_hyphen_values = true,
+        help_heading = WHAT,
+    )]
+    prio: Option<i64>,
+    /// After an overrun, run the missed ones late instead of skipping them
+    #[arg(long, help_heading = WHAT, hide_short_help = true)]
+    catch_up: bool,
+    /// Do not hold /dev/cpu_dma_latency at 0: allow the idle states that are configured
+    #[arg(long, help_heading = WHAT, hide_short_help = true)]
+    no_dma_latency: bool,
+    /// Time from one activation or trial of a thread to the next, or a rate: 200us, 1kHz
+    /// [default: 1ms, of some probes another]
+    ///
+    /// Also a part of a second, such as 1/1024s. A bare number counts microseconds.
+    #[arg(short, long, value_name = "TIME", allow_hyphen_values = true, help_heading = WHEN)]
+    interval: Option<Interval>,
+    /// Activations or trials due per thread, instead of a length
+    ///
+    /// N x interval is the length of the run.
     #[arg(
         short = 'n',
         long,
@@ -30,26 +54,44 @@ pub struct RunFlags {
         conflicts_with = "duration",
         value_parser = count::<u64>,
         allow_hyphen_values = true,
+        help_heading = WHEN,
     )]
     samples: Option<u64>,
-    /// Length of the run, such as 10s or 3h, or forever: until Ctrl-C or SIGTERM; a bare number
-    /// counts seconds [default: 10s]
-    #[arg(short, long, value_name = "TIME", value_parser = length, allow_hyphen_values = true)]
+    /// Length of the run: 10s, 3h, forever [default: 10s]
+    ///
+    /// Forever is until Ctrl-C or SIGTERM. A bare number counts seconds.
+    #[arg(
+        short,
+        long,
+        value_name = "TIME",
+        value_parser = length,
+        allow_hyphen_values = true,
+        help_heading = WHEN,
+    )]
     duration: Option<Length>,
-    /// Number of threads, placed in turn on the CPUs [default: one on each CPU]
-    #[arg(short, long, value_name = "N", value_parser = count::<usize>, allow_hyphen_values = true)]
-    pub threads: Option<usize>,
-    /// CPUs to measure, one pinned thread on each, such as 1-3,!2 or all [default: the affinity
-    /// inherited, without isolated CPUs]
-    #[arg(short = 'a', long, value_name = "LIST")]
-    cpus: Option<CpuList>,
-    /// Real-time priority, 1 to 99 [default: 90]
-    #[arg(short, long, value_name = "PRIO", value_parser = priority, allow_hyphen_values = true)]
-    prio: Option<i64>,
-    /// Scheduling policy: fifo, rr, other, batch or idle [default: fifo, or deadline with --probe
-    /// deadline]
-    #[arg(long, value_name = "POLICY")]
-    policy: Option<Policy>,
+    /// End the run, with exit code 1, when a latency exceeds this, or an interval differs from its
+    /// period by more, either way
+    #[arg(
+        short,
+        long,
+        value_name = "TIME",
+        value_parser = micros,
+        allow_hyphen_values = true,
+        help_heading = WHEN,
+        hide_short_help = true,
+    )]
+    break_above: Option<Nanos>,
+    /// Let the threads run this long before recording begins
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "100ms",
+        value_parser = micros,
+        allow_hyphen_values = true,
+        help_heading = WHEN,
+        hide_short_help = true,
+    )]
+    warmup: Nanos,
     /// Lengthen each further thread's interval by this
     #[arg(
         long,
@@ -57,6 +99,8 @@ pub struct RunFlags {
         default_value = "0us",
         value_parser = micros,
         allow_hyphen_values = true,
+        help_heading = WHEN,
+        hide_short_help = true,
     )]
     distance: Nanos,
     /// Start all threads at one instant, the n-th shifted by n x TIME [default without this:
@@ -68,43 +112,49 @@ pub struct RunFlags {
         require_equals = true,
         default_missing_value = "0us",
         value_parser = micros,
+        help_heading = WHEN,
+        hide_short_help = true,
     )]
     aligned: Option<Nanos>,
-    /// Let the threads run this long before recording begins
+    /// CPUs to measure, one pinned thread on each, such as 1-3,!2 or all [default: the affinity
+    /// inherited, without isolated CPUs]
+    #[arg(short = 'a', long, value_name = "LIST", help_heading = WHERE)]
+    cpus: Option<CpuList>,
+    /// Number of threads, placed in turn on the CPUs [default: one on each CPU]
     #[arg(
+        short,
         long,
-        value_name = "TIME",
-        default_value = "100ms",
-        value_parser = micros,
+        value_name = "N",
+        value_parser = count::<usize>,
         allow_hyphen_values = true,
+        help_heading = WHERE,
     )]
-    warmup: Nanos,
-    /// End the run, with exit code 1, when a latency exceeds this, or an interval differs from its
-    /// period by more, either way
-    #[arg(short, long, value_name = "TIME", value_parser = micros, allow_hyphen_values = true)]
-    break_above: Option<Nanos>,
-    /// After an overrun, run the missed ones late instead of skipping them
-    #[arg(long)]
-    catch_up: bool,
-    /// Do not hold /dev/cpu_dma_latency at 0: allow the idle states that are configured
-    #[arg(long)]
-    no_dma_latency: bool,
-    /// Do not sync samples to the disk while measuring: a power cut may then cost more than the
-    /// last second
-    #[arg(long)]
-    no_sync: bool,
+    pub threads: Option<usize>,
+    /// Keep the machine busy meanwhile: hackbench, cpu@50% [repeatable]
+    ///
+    /// NAME[@LEVEL][,key=value]..., such as hackbench,groups=10: on all CPUs, or on those of
+    /// cpus=0+2-3. docs/loads.md describes them.
+    #[arg(long = "load", value_name = "SPEC", help_heading = LOAD)]
+    pub loads: Vec<LoadSpec>,
     /// How long loads settle before recording begins: auto (until each is in its steady state, at
     /// most 10 s), a time such as 2s, or 0. With loads, unless this is 0, threads warm up for
     /// 500 ms more
-    #[arg(long, value_name = "TIME", default_value = "auto", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "auto",
+        allow_hyphen_values = true,
+        help_heading = LOAD,
+        hide_short_help = true,
+    )]
     settle: Settle,
-    /// Keep the machine busy meanwhile: NAME[@LEVEL][,key=value]..., such as cpu@50% or
-    /// hackbench,groups=10; on all CPUs, or on those of cpus=0+2-3 [repeatable]
-    #[arg(long = "load", value_name = "SPEC")]
-    pub loads: Vec<LoadSpec>,
     /// Title of the run in summaries and reports
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", help_heading = OUTPUT, hide_short_help = true)]
     title: Option<String>,
+    /// Do not sync samples to the disk while measuring: a power cut may then cost more than the
+    /// last second
+    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
+    no_sync: bool,
     /// The length where none is given, for those who choose another.
     #[arg(skip)]
     pub chosen_length: Option<Nanos>,

@@ -308,12 +308,18 @@ fn probes_are_listed() {
         );
         assert_eq!(probe["available"] == json!(true), probe["missing"].is_null(), "{probe}");
         for setting in probe["settings"].as_array().unwrap() {
-            assert!(
-                text.contains(&format!("--{} ", setting["name"].as_str().unwrap())),
-                "{setting} in {text}"
-            );
+            let option = format!("--{}", setting["name"].as_str().unwrap());
+            assert!(text.contains(&option), "{option} in {text}");
+            let alone = place.well(&format!("probes {name}")).out;
+            assert!(alone.contains(&format!("{option} <")), "{option} in {alone}");
+            assert!(!place.well("measure --help").out.contains(&format!("{option} <")), "{option}");
+            let beside = place.well(&format!("measure --help --probe={name}")).out;
+            let options = beside.split("Options of the probe ").nth(1).unwrap();
+            assert!(alone.contains(options.trim_end()), "{options} in {alone}");
         }
     }
+    let one = place.well("probes noise --json").out;
+    assert_eq!(serde_json::from_str::<Value>(&one).unwrap()["probes"].as_array().unwrap().len(), 1);
 }
 
 #[test]

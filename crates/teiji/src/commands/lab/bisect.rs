@@ -6,6 +6,7 @@ use super::phase_flags::PhaseFlags;
 use super::pools::Pool;
 use super::run::{checked, jobs as guests_at_once, lab_run};
 use super::show::Show;
+use crate::commands::help::{self, OUTPUT};
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, Failure};
 use crate::output;
@@ -20,6 +21,7 @@ use runner::Signals;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
+#[command(after_help = help::MORE, after_long_help = help::OF_PROBES)]
 pub struct Args {
     /// The kernels in order, the oldest first, separated by commas; at least two
     #[arg(long, value_name = "LIST", value_delimiter = ',', required = true)]
@@ -27,17 +29,17 @@ pub struct Args {
     /// The limit, such as 'p99<10us': any that teiji gate takes
     #[arg(long, value_name = "LIMIT", required = true)]
     limit: Limit,
-    #[command(flatten, next_help_heading = "What to measure")]
+    #[command(flatten)]
     measured: RunFlags,
     #[command(flatten, next_help_heading = "On which machine")]
     guest: GuestFlags,
     #[command(flatten, next_help_heading = "Lab")]
     phases: PhaseFlags,
     /// The folder for the recordings; must not exist [default: teiji-bisect-DATE-TIME]
-    #[arg(short, long, value_name = "DIR", help_heading = "Lab")]
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
     output: Option<PathBuf>,
     /// Show no progress
-    #[arg(short, long, help_heading = "Lab")]
+    #[arg(short, long, help_heading = OUTPUT)]
     quiet: bool,
 }
 

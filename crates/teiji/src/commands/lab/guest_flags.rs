@@ -30,25 +30,25 @@ pub enum TimeMode {
 #[derive(Default, clap::Args)]
 struct GuestParts {
     /// Its memory, MiB [default: 512; a raspi3b has 1024]
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "MIB", hide_short_help = true)]
     memory: Option<u32>,
     /// The QEMU: pinned, which is the same everywhere and is fetched if need be, system, which is
     /// the installed one, or its path [default: pinned, and system where that cannot be had]
-    #[arg(long, value_name = "QEMU")]
+    #[arg(long, value_name = "QEMU", hide_short_help = true)]
     qemu: Option<Qemu>,
     /// Modules of the kernel; those the machine needs are loaded
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     modules: Option<PathBuf>,
     /// A device tree, instead of the machine's or the kernel's
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     dtb: Option<PathBuf>,
     /// A static teiji for the guest's processor [default: this one, or what `make cross` has
     /// built]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     program: Option<PathBuf>,
     /// How long the kernel may take to boot, and loads to start and figures to be computed, on
     /// this machine's clock [default: 2m]
-    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    #[arg(long, value_name = "TIME", value_parser = seconds, hide_short_help = true)]
     boot_timeout: Option<Duration>,
 }
 
@@ -134,10 +134,11 @@ impl AgainFlags {
 #[derive(clap::Args)]
 pub struct GuestFlags {
     /// The machine: x86_64, aarch64, armv7 or raspi3b [default: what the kernel is for]
-    #[arg(long, value_name = "MACHINE")]
+    #[arg(long, value_name = "MACHINE", hide_short_help = true)]
     machine: Option<Machine>,
-    /// Its CPUs; in virtual time 1, or up to 4 of an x86_64, and others only with --time host
-    /// [default: 1; a raspi3b has 4]
+    /// Its CPUs [default: 1; a raspi3b has 4]
+    ///
+    /// In virtual time 1, or up to 4 of an x86_64; others only with --time host.
     #[arg(long, value_name = "N")]
     smp: Option<u32>,
     /// What drives the clock [default: virtual; host for a raspi3b]
@@ -146,7 +147,7 @@ pub struct GuestFlags {
     /// Instructions of each CPU in virtual time, millions a second: 1000, 500, 250 and so on by
     /// halves [default: 1000, divided by the number of CPUs, which is the most; three CPUs
     /// have no other]
-    #[arg(long, value_name = "RATE", value_parser = shift_of_mips)]
+    #[arg(long, value_name = "RATE", value_parser = shift_of_mips, hide_short_help = true)]
     mips: Option<u8>,
     /// Kernel arguments to add, such as 'threadirqs nohz_full=1' [repeatable]
     #[arg(long, value_name = "ARGS", allow_hyphen_values = true)]

@@ -12,10 +12,11 @@ pub struct PhaseFlags {
         value_name = "N",
         conflicts_with = "phase",
         value_parser = clap::value_parser!(u32).range(1..=1_000),
+        hide_short_help = true,
     )]
     phases: Option<u32>,
     /// Run this phase alone: the same number is the same run [default: 0, nothing is shifted]
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", hide_short_help = true)]
     phase: Option<Phase>,
 }
 

@@ -6,6 +6,7 @@ use super::guest_flags::{self, GuestFlags};
 use super::phase_flags::PhaseFlags;
 use super::pools::Pool;
 use super::show::Show;
+use crate::commands::help::{self, OUTPUT};
 use crate::commands::measure;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
@@ -22,6 +23,7 @@ use stats::ExactRequest;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
+#[command(after_help = help::MORE, after_long_help = help::OF_PROBES)]
 pub struct Args {
     /// A kernel: debian:FLAVOUR, debian:FLAVOUR=VERSION, or the path of an image [repeatable;
     /// default: debian:amd64]
@@ -33,7 +35,7 @@ pub struct Args {
         hide_default_value = true
     )]
     kernels: Vec<KernelName>,
-    #[command(flatten, next_help_heading = "What to measure")]
+    #[command(flatten)]
     measured: RunFlags,
     #[command(flatten, next_help_heading = "On which machine")]
     guest: GuestFlags,
@@ -46,10 +48,11 @@ pub struct Args {
         default_value = "1",
         value_parser = clap::value_parser!(u32).range(1..=1000),
         help_heading = "Lab",
+        hide_short_help = true,
     )]
     repeat: u32,
     /// Check that all repeats have identical samples; exit code 1 and the first difference if not
-    #[arg(long, help_heading = "Lab")]
+    #[arg(long, help_heading = "Lab", hide_short_help = true)]
     verify_identical: bool,
     /// Guests at once [default: as many as this machine has CPUs; 1 with --time host]
     #[arg(
@@ -58,16 +61,17 @@ pub struct Args {
         value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=256),
         help_heading = "Lab",
+        hide_short_help = true,
     )]
     jobs: Option<u32>,
     /// The folder for the recordings; must not exist [default: teiji-lab-DATE-TIME]
-    #[arg(short, long, value_name = "DIR", help_heading = "Lab")]
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
     output: Option<PathBuf>,
     /// Print the recordings' run.json as one JSON array on standard output, and nothing else
-    #[arg(long, help_heading = "Lab")]
+    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     json: bool,
     /// Show no progress
-    #[arg(short, long, help_heading = "Lab")]
+    #[arg(short, long, help_heading = OUTPUT)]
     quiet: bool,
 }
 

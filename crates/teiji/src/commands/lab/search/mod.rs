@@ -9,6 +9,7 @@ mod results;
 use super::guest_flags::{self, GuestFlags};
 use super::run::{checked, lab_run};
 use crate::commands::explain;
+use crate::commands::help::{self, OUTPUT};
 use crate::commands::lab::show::Show;
 use crate::commands::run_flags::{RunFlags, priority};
 use crate::exit::{CommandResult, Failure, RUN_FAILED};
@@ -25,6 +26,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(clap::Args)]
+#[command(after_help = help::MORE, after_long_help = help::OF_PROBES)]
 pub struct Args {
     /// The kernel: debian:FLAVOUR, debian:FLAVOUR=VERSION, or the path of an image [default:
     /// debian:amd64]
@@ -76,7 +78,7 @@ pub struct Args {
     /// What is tried, and in which order, follows from this
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Search")]
     seed: u64,
-    #[command(flatten, next_help_heading = "What to measure")]
+    #[command(flatten)]
     measured: RunFlags,
     #[command(flatten, next_help_heading = "On which machine")]
     guest: GuestFlags,
@@ -86,17 +88,18 @@ pub struct Args {
         long,
         value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=256),
-        help_heading = "Lab",
+        help_heading = "Search",
+        hide_short_help = true,
     )]
     jobs: Option<u32>,
     /// The folder for what is found; must not exist [default: teiji-search-DATE-TIME]
-    #[arg(short, long, value_name = "DIR", help_heading = "Lab")]
+    #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
     output: Option<PathBuf>,
     /// Print what was found as JSON on standard output, and nothing else
-    #[arg(long, help_heading = "Lab")]
+    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     json: bool,
     /// Show no progress
-    #[arg(short, long, help_heading = "Lab")]
+    #[arg(short, long, help_heading = OUTPUT)]
     quiet: bool,
 }
 
