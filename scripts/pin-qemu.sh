@@ -4,7 +4,7 @@
 # are loaded with and the firmware their machines start with. Writes crates/lab/src/pinned.txt, which becomes part of the program.
 # Needs apt and Debian's keyring (debian-archive-keyring), on amd64; no root. The system's packages are not touched.
 #
-# Every figure of the lab is of one QEMU. After a renewal benches/reviewed_lab.json and the figures in README want a new review.
+# Every figure of the lab is of one QEMU. After a renewal benches/reviewed_lab.json and the figures in docs/tour.md want a new review.
 #
 # Usage: pin-qemu.sh
 set -eu

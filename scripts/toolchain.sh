@@ -81,7 +81,7 @@ ensure_rust() {
         use_reference_rust
     # What is there will do; rustup is not installed for this alone.
     elif ! command -v rustup >/dev/null 2>&1 || ! use_reference_rust; then
-        echo "$(rustc --version) builds this, not $reference_rust: figures of the lab will differ a little from the README's." >&2
+        echo "$(rustc --version) builds this, not $reference_rust: figures of the lab will differ a little from those of docs/tour.md." >&2
     fi
 }
 
