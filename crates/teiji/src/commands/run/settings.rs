@@ -410,7 +410,7 @@ mod tests {
             (
                 "[measure]\npriority = 3",
                 "plan.toml:2:1: unknown flag 'priority'; those of teiji measure and the lab are \
-                 kernel, interval,",
+                 kernel, probe,",
             ),
             (
                 "[measure]\nprobe = 'nosuch'",
