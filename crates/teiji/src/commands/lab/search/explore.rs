@@ -5,7 +5,7 @@
 use super::{RunFlags, checked, lab_run};
 use crate::commands::lab::show::Show;
 use crate::exit::Failure;
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use lab::{LabError, LabRun, Target};
 use model::Recorded;
 use plan::{Candidate, Nanos, Run, Search, SearchSpace, Simpler};
@@ -190,20 +190,17 @@ impl<'s> Explorer<'s> {
         candidates: &[Candidate],
         with: &mut Means<'_>,
     ) -> Result<Vec<Option<usize>>, Failure> {
-        let first = self.tried.len();
-        let run = |(place, candidate)| self.lab_run(candidate, first + place);
-        let runs: Vec<(RunFlags, LabRun)> =
-            candidates.iter().enumerate().map(run).collect::<Result<_, _>>()?;
+        let runs: Vec<(RunFlags, Run)> =
+            candidates.iter().map(|candidate| self.run_of(candidate)).collect::<Result<_, _>>()?;
         // The same run is the same latency.
         let known = |run: &Run| self.tried.iter().position(|tried| tried.run == *run);
-        let mut numbers: Vec<Option<usize>> =
-            runs.iter().map(|(_, lab_run)| known(&lab_run.run)).collect();
-        let new: Vec<usize> = (0..runs.len()).filter(|place| numbers[*place].is_none()).collect();
-        let lab_runs: Vec<LabRun> = new.iter().map(|place| runs[*place].1.clone()).collect();
+        let mut numbers: Vec<Option<usize>> = runs.iter().map(|(_, run)| known(run)).collect();
+        let new = numbers_of_new(&numbers, self.tried.len());
+        let lab_runs: Vec<LabRun> =
+            new.iter().map(|(place, number)| self.lab_run(&runs[*place], *number)).collect();
         with.show.heading = Some(self.heading());
         let results = lab::run_in_guests(&lab_runs, with.jobs, with.signals, with.show);
-        for (place, result) in new.into_iter().zip(results) {
-            let (flags, lab_run) = runs[place].clone();
+        for (((place, _), lab_run), result) in new.into_iter().zip(lab_runs).zip(results) {
             let (largest_ns, failure) = match result {
                 Ok(recorded) => (recorded.largest_ns(), None),
                 // It was not tried.
@@ -212,6 +209,7 @@ impl<'s> Explorer<'s> {
             };
             let number = self.tried.len();
             numbers[place] = Some(number);
+            let flags = runs[place].0.clone();
             self.tried.push(Tried { flags, run: lab_run.run, largest_ns, failure });
             self.keep_if_worst(&candidates[place], number, lab_run.directory, with.show)?;
         }
@@ -247,7 +245,10 @@ impl<'s> Explorer<'s> {
         };
         let remove =
             |path: &PathBuf| path.exists().then(|| std::fs::remove_dir_all(path)).transpose();
-        gone.as_ref().map(remove).transpose().map_err(Failure::run_failed)?;
+        let removed = gone.as_ref().map(remove).transpose();
+        let removed =
+            removed.with_context(|| format!("cannot remove the recording of run {}", number + 1));
+        removed.map_err(Failure::run_failed)?;
         Ok(())
     }
 
@@ -265,17 +266,20 @@ impl<'s> Explorer<'s> {
         format!(" {} runs{left}{worst}", self.tried.len())
     }
 
-    fn lab_run(&self, candidate: &Candidate, number: usize) -> anyhow::Result<(RunFlags, LabRun)> {
+    fn run_of(&self, candidate: &Candidate) -> anyhow::Result<(RunFlags, Run)> {
         let guest = &self.target.guest;
         let with = |loads| self.measured.varied(loads, candidate.interval, candidate.prio);
         // How long it measures follows from interval and threads, not from loads.
         let length: Nanos = checked(&with(Vec::new()), candidate.phase, guest)?.measured_ns();
         let flags = with(self.search.space().loads_of(candidate, length));
         let run = checked(&flags, candidate.phase, guest)?;
+        Ok((flags, run))
+    }
+
+    fn lab_run(&self, (flags, run): &(RunFlags, Run), number: usize) -> LabRun {
         let name = format!("run-{:04}", number + 1);
         let directory = self.output.join(format!("{name}.teiji"));
-        let lab_run = lab_run(&flags, run, self.target, directory, name);
-        Ok((flags, lab_run))
+        lab_run(flags, run.clone(), self.target, directory, name)
     }
 
     /// What was found, its recording under its last name.
@@ -285,7 +289,9 @@ impl<'s> Explorer<'s> {
             return Err(Failure::run_failed(anyhow!("interrupted before anything was found")));
         };
         let path = self.output.join(WORST);
-        std::fs::rename(&worst.path, &path).map_err(Failure::run_failed)?;
+        std::fs::rename(&worst.path, &path)
+            .with_context(|| format!("cannot rename {}", worst.path.display()))
+            .map_err(Failure::run_failed)?;
         let recorded =
             Recording::open(&path).and_then(Recording::summarise).map_err(Failure::run_failed)?;
         Ok(Found {
@@ -299,5 +305,24 @@ impl<'s> Explorer<'s> {
             space: self.search.space().clone(),
             took: self.began.elapsed(),
         })
+    }
+}
+
+/// Where the runs stand that are not known yet, and the numbers of their folders, which no other
+/// run has: the worst so far lies under its own.
+fn numbers_of_new(known: &[Option<usize>], first: usize) -> Vec<(usize, usize)> {
+    let new = known.iter().enumerate().filter(|(_, number)| number.is_none());
+    new.map(|(place, _)| place).zip(first..).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_known_takes_no_number() {
+        assert_eq!(numbers_of_new(&[Some(1), None, Some(0), None], 2), [(1, 2), (3, 3)]);
+        // What is tried next begins behind them.
+        assert_eq!(numbers_of_new(&[None], 4), [(0, 4)]);
     }
 }
