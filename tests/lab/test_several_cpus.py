@@ -162,7 +162,6 @@ class SeveralCpus(Explaining):
     def test_what_isolcpus_takes_away(self):
         """The worst of a CPU that hackbench runs on, and of the same one left alone: what the first has and the other lacks."""
         explained = {}
-        # Enough that the worst of a hundred is one of its long ones.
         load = "hackbench,groups=3"
         for name, words in (
             ("shared", ("--load", load)),
@@ -170,8 +169,9 @@ class SeveralCpus(Explaining):
         ):
             recording = self.run_two(name, "-a", "1", *words, *BRIEF)
             explained[name] = self.explained(recording, 1)["accounts"]
-        shared, isolated = (explained[name][0]["latency_ns"] for name in ("shared", "isolated"))
-        self.assertGreater(shared, 2 * isolated)
+        shared, isolated = ([account["latency_ns"] for account in explained[name]] for name in ("shared", "isolated"))
+        # The worst alone is a matter of which of hackbench's calls it met.
+        self.assertGreater(min(shared), max(isolated))
         tasks = {part["task"] for account in explained["isolated"] for part in account["parts"]}
         self.assertNotIn("load-hackbench", tasks)
         tasks = {part["task"] for account in explained["shared"] for part in account["parts"]}
