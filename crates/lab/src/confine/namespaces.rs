@@ -41,6 +41,12 @@ pub(super) fn enter(confinement: &Confinement) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(false),
         Err(error) => return Err(named("namespaces", error)),
     }
+    match keep_mounts_here() {
+        Ok(()) => {}
+        // After chroot, as the root directory is no mount: it cannot be exchanged.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Ok(false),
+        Err(error) => return Err(not_rooted(error)),
+    }
     let user =
         FIRST_USER.saturating_add(u32::try_from(getpid().as_raw_nonzero().get()).unwrap_or(0));
     let home = env::current_dir()?;
@@ -79,11 +85,17 @@ fn enter_as_user(confinement: &Confinement) -> io::Result<()> {
         let home = env::current_dir()?;
         // Some systems give a namespace of which nothing may be used: then the old root directory
         // stays as it is.
-        if let Ok(root) = fill_root(confinement, &home, None) {
+        let root = keep_mounts_here().and_then(|()| fill_root(confinement, &home, None));
+        if let Ok(root) = root {
             become_root(&root, &home).map_err(not_rooted)?;
         }
     }
     Ok(())
+}
+
+/// What is mounted from now on is mounted in this namespace alone.
+fn keep_mounts_here() -> io::Result<()> {
+    Ok(mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?)
 }
 
 /// The files that it writes.
@@ -106,7 +118,6 @@ fn fill_root(confinement: &Confinement, home: &Path, owner: Option<u32>) -> io::
     let root = home.join(ROOT);
     umask(Mode::WGRP | Mode::WOTH);
     fs::create_dir_all(&root)?;
-    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     mount("teiji-lab", &root, "tmpfs", MountFlags::NOSUID, Some(c"mode=0755"))?;
     let (folders, files): (Vec<_>, Vec<_>) =
         confinement.paths.iter().partition(|(_, path)| path.is_dir());
