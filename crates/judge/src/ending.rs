@@ -75,6 +75,8 @@ pub enum Incomplete {
     LoadOffTarget,
     /// `run.json` says what its samples do not.
     Contradicts,
+    /// Periods of the stream that was read have no record.
+    PeriodsMissed,
 }
 
 /// Whether it is known which sample followed which: of a histogram it is not, and so neither is how
@@ -104,7 +106,6 @@ pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
     if lost > 0 {
         return Some(Incomplete::TraceLost(lost));
     }
-    // Its missed periods follow from it.
     if document.warnings.iter().any(|warning| matches!(warning, Warning::StreamOffPeriod { .. })) {
         return Some(Incomplete::StreamOffPeriod);
     }
@@ -124,7 +125,12 @@ pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
     if document.load_off_target {
         return Some(Incomplete::LoadOffTarget);
     }
-    (!contradictions(recorded).is_empty()).then_some(Incomplete::Contradicts)
+    if !contradictions(recorded).is_empty() {
+        return Some(Incomplete::Contradicts);
+    }
+    // Last: a limit may allow them.
+    let is_of_missed = |warning: &Warning| matches!(warning, Warning::StreamMissed { .. });
+    document.warnings.iter().any(is_of_missed).then_some(Incomplete::PeriodsMissed)
 }
 
 /// The same of all recordings that are judged together: the first reason.
@@ -142,7 +148,6 @@ const fn is_of_a_broken_stream(warning: &Warning) -> bool {
             | Warning::StreamEnded { .. }
             | Warning::StreamBackwards { .. }
             | Warning::StreamTrailing { .. }
-            | Warning::StreamMissed { .. }
             | Warning::StreamSilent { .. }
     )
 }

@@ -133,6 +133,12 @@ pub enum Seen {
         /// Of so many that were due.
         due: u64,
     },
+    /// What a column adds up to.
+    Sum {
+        n: u64,
+        /// In so many rows.
+        rows: u64,
+    },
     /// A quantile beside that of another recording.
     Change {
         /// This one's.
@@ -181,6 +187,10 @@ pub enum Lacking {
     Samples,
     /// A plan: events happen when they happen, and are neither late nor skipped.
     Unplanned,
+    /// A column of this name that counts or is a time.
+    Column,
+    /// A column that is a time, or a number, as the limit is.
+    ColumnUnit,
     /// Values of so many skipped rows, which never ran.
     ValuesOfSkipped(u64),
     /// Independent wake-ups, to compare any quantile.

@@ -13,6 +13,7 @@ mod ending;
 mod gate;
 mod judged;
 mod limits;
+mod meaning;
 mod pool;
 
 pub use baseline::judge_against;
@@ -21,5 +22,6 @@ pub use ending::{
 };
 pub use gate::{Gate, JudgedPool, LimitSources};
 pub use judged::{Criterion, Judged, Lacking, Seen, Verdict};
-pub use limits::{NoMeaning, check_meaning, counted, figure, has_meaning, judge};
+pub use limits::{counted, figure, judge, total};
+pub use meaning::{NoMeaning, check_meaning, no_meaning};
 pub use pool::{PhaseMaxima, PhaseMaximum, pools};

@@ -4,19 +4,23 @@
 //! Latencies are those of every activation that was due, skipped ones counted in. A latency is that
 //! of the thread that is worst in it; a rate and a count are those of all threads of a recording
 //! together. Of jitter its size is judged: an interval that is too short breaks a limit as one that
-//! is too long does. How much values vary is judged as they were measured.
+//! is too long does. How much values vary is judged as they were measured. Of a column that a limit
+//! names the largest time is judged, of any thread, or the sum of what it counts, of all.
 
 use crate::ending::incomplete_among;
 use crate::judged::Judgement;
+use crate::meaning::{named, without_meaning};
 use crate::{Criterion, Incomplete, Judged, Lacking, Seen, Verdict, knows_order};
-use model::{Examined, ProbeStatement, Quantity, Recorded, RowKind, Thread};
+use model::{Column, ColumnUnit, Examined, ProbeStatement, Quantity, Recorded, RowKind, Thread};
 use plan::{Count, Figure, Limit, Nanos, Relation, Subject};
 use stats::{Analysis, Level, Statistics, Summary};
 use std::path::Path;
 
 /// Holds a limit against a recording.
 pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
-    let mut judged = match limit.subject {
+    let probe = &examined.recorded.document.probe;
+    let subject = subject(limit, probe);
+    let mut judged = match subject {
         Subject::Latency { of: Figure::Quantile(level), limit: bound, confidence } => {
             quantile(examined, level, bound, limit.relation, confidence)
         }
@@ -28,20 +32,34 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
             rate(examined, beyond, bound, limit.relation, confidence)
         }
         Subject::Count { of, limit: bound } => count(examined, of, bound, limit.relation),
+        Subject::Column { time, number } => match (named(limit, probe), number) {
+            (Some((at, Column { unit: ColumnUnit::Nanoseconds, .. })), _) => {
+                match largest(examined, at) {
+                    Ok((value, thread)) => held(value, thread, examined, time, limit.relation),
+                    Err(why) => nothing(why),
+                }
+            }
+            (Some((at, _)), Some(number)) => sum(examined, at, number, limit.relation),
+            _ => nothing(Seen::Unknown),
+        },
     };
     // What fails in part of a run fails; what passes there need not pass in the rest.
     if let Some(lacking) = unknown(limit, examined, judged.verdict) {
-        let is_unknown = matches!(
-            limit.subject,
-            Subject::Count { .. } | Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. }
-        );
+        let is_unknown = match subject {
+            Subject::Count { .. }
+            | Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. } => true,
+            Subject::Column { .. } => !matches!(lacking, Lacking::ValuesOfSkipped(_)),
+            _ => false,
+        };
         let seen = if is_unknown { Seen::Unknown } else { judged.seen };
         judged = Judgement::not_enough(seen, lacking);
     }
-    let is_about_losses = matches!(limit.subject, Subject::Count { of: Count::Lost, .. });
-    // Losses that the limit allows are no reason against it; losses that nobody could count are.
-    let is_allowed = |why: &Incomplete| {
-        is_about_losses && matches!(why, Incomplete::SamplesLost(_) | Incomplete::LoadOffTarget)
+    let is_about_losses = matches!(subject, Subject::Count { of: Count::Lost, .. });
+    // What the limit allows is no reason against it; losses that nobody could count are.
+    let is_allowed = |why: &Incomplete| match why {
+        Incomplete::SamplesLost(_) | Incomplete::LoadOffTarget => is_about_losses,
+        Incomplete::PeriodsMissed => limit.names(Column::MISSED),
+        _ => false,
     };
     if judged.verdict == Verdict::Pass
         && let Some(why) = incomplete_among(examined)
@@ -49,7 +67,20 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
     {
         (judged.verdict, judged.lacking) = (Verdict::NotEnough, Some(Lacking::Whole(why)));
     }
-    judged.of(Criterion::Limit(limit.clone()), examined)
+    let judged = judged.of(Criterion::Limit(limit.clone()), examined);
+    // A further column has its own sign.
+    let is_beside = matches!(subject, Subject::Column { .. });
+    Judged { quantity: if is_beside { Quantity::Latency } else { judged.quantity }, ..judged }
+}
+
+/// What a limit is of. The judged column goes by its name too, and has a maximum.
+fn subject(limit: &Limit, probe: &ProbeStatement) -> Subject {
+    match (limit.subject, named(limit, probe)) {
+        (Subject::Column { time, .. }, Some((0, _))) => {
+            Subject::Latency { of: Figure::Max, limit: time, confidence: None }
+        }
+        (subject, _) => subject,
+    }
 }
 
 /// What becomes of a recording that no limit is named for, where others have some: it cannot pass.
@@ -74,35 +105,6 @@ pub(crate) fn nothing_recorded<'l>(
     })
 }
 
-/// Whether a limit says anything of what a probe measures: of events, which have no planned time,
-/// none is late or skipped.
-pub fn has_meaning(limit: &Limit, probe: &ProbeStatement) -> bool {
-    probe.is_planned()
-        || !matches!(limit.subject, Subject::Count { of: Count::Late | Count::Skipped, .. })
-}
-
-/// Refuses limits that say nothing of what a run will measure.
-///
-/// # Errors
-/// The first such limit.
-pub fn check_meaning(limits: &[Limit], probe: &ProbeStatement) -> Result<(), NoMeaning> {
-    let first = limits.iter().find(|limit| !has_meaning(limit, probe));
-    let error = |limit: &Limit| NoMeaning { limit: limit.clone(), probes: probe.name.to_string() };
-    first.map_or(Ok(()), |limit| Err(error(limit)))
-}
-
-/// Why a limit says nothing of what probes measure.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error(
-    "the limit '{limit}' has no meaning for the probe {probes}: its events are not planned, so \
-     none is late or skipped. Limit max, a quantile, a rate or lost"
-)]
-pub struct NoMeaning {
-    pub limit: Limit,
-    /// Their names.
-    pub probes: String,
-}
-
 /// Why a limit cannot be judged. Events have no planned time, so none of them is late. Where the
 /// judged column is not the lateness of its rows, skipped rows have no value. Without samples it is
 /// not known what was late, skipped or lost. Nor is the dependence known that a confidence needs,
@@ -110,8 +112,9 @@ pub struct NoMeaning {
 /// leaves out.
 fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Lacking> {
     let document = &examined.recorded.document;
-    if !has_meaning(limit, &document.probe) {
-        return Some(Lacking::Unplanned);
+    let without_meaning = without_meaning(limit, &document.probe);
+    if without_meaning.is_some() {
+        return without_meaning;
     }
     if let Some(skipped) = without_skipped(limit, examined, verdict) {
         return Some(Lacking::ValuesOfSkipped(skipped));
@@ -119,11 +122,11 @@ fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Lacki
     let is_late = |thread: &Thread| {
         thread.latency_ns.is_some_and(|summary| summary.max >= thread.interval_ns.0)
     };
-    let needs_samples = match limit.subject {
+    let needs_samples = match subject(limit, &document.probe) {
         _ if knows_order(document) => false,
-        Subject::Count { .. } | Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. } => {
-            true
-        }
+        Subject::Count { .. }
+        | Subject::Column { .. }
+        | Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. } => true,
         _ if verdict == Verdict::Fail => false,
         Subject::Rate { .. }
         | Subject::Latency { of: Figure::Quantile(_), confidence: Some(_), .. } => true,
@@ -140,11 +143,7 @@ fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Lacki
 /// quantile without confidence passes where it holds even if all of them were beyond the limit. How
 /// many they are, where it matters.
 fn without_skipped(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<u64> {
-    let document = &examined.recorded.document;
-    if verdict != Verdict::Pass
-        || document.probe.judges_overruns()
-        || matches!(limit.subject, Subject::Count { .. })
-    {
+    if verdict != Verdict::Pass || knows_skipped(limit, &examined.recorded.document.probe) {
         return None;
     }
     let skipped = |analysis: &Analysis| analysis.statistics.activations.skipped;
@@ -165,6 +164,17 @@ fn without_skipped(limit: &Limit, examined: &Examined, verdict: Verdict) -> Opti
         }
     }
     Some(all_skipped)
+}
+
+/// Whether what a limit is of is known of skipped rows too: their time, or that they add nothing.
+fn knows_skipped(limit: &Limit, probe: &ProbeStatement) -> bool {
+    match (subject(limit, probe), named(limit, probe)) {
+        (Subject::Count { .. }, _) => true,
+        (Subject::Column { .. }, Some((at, column))) => {
+            column.unit == ColumnUnit::Count || probe.overrun_column == Some(at)
+        }
+        _ => probe.judges_overruns(),
+    }
 }
 
 /// How far below a limit, as a share of it.
@@ -444,14 +454,61 @@ pub fn counted(recorded: &Recorded, of: Count) -> u64 {
     }
 }
 
+/// The largest of a further column, of the thread that is worst in it, and that thread.
+///
+/// # Errors
+/// Why there is none: a thread never woke, or there are no threads.
+#[expect(clippy::cast_precision_loss, reason = "times that are compared with a limit")]
+fn largest(examined: &Examined, at: usize) -> Result<(f64, usize), Seen> {
+    let mut largest: Option<(f64, usize)> = None;
+    for recorded in examined.recordings() {
+        let found = worst_of(beside(recorded, at), |summary| Some(summary.max as f64))?;
+        if largest.is_none_or(|(known, _)| found.0 > known) {
+            largest = Some(found);
+        }
+    }
+    largest.ok_or(Seen::NoThreads)
+}
+
+/// A further column of each thread.
+fn beside(recorded: &Recorded, at: usize) -> impl Iterator<Item = &Statistics> {
+    recorded.beside.iter().filter_map(move |beside| beside.columns.get(at.checked_sub(1)?))
+}
+
+/// What a further column that counts, by its number, adds up to in all threads. A row that was
+/// skipped has missed its deadline.
+pub fn total(recorded: &Recorded, at: usize) -> u64 {
+    let sum = beside(recorded, at).map(|column| column.moments.sum()).fold(0, i128::saturating_add);
+    let sum = u64::try_from(sum.max(0)).unwrap_or(u64::MAX);
+    let columns = &recorded.document.probe.columns;
+    if columns.get(at).is_some_and(|column| column.name == Column::DEADLINE_MISSED) {
+        sum.saturating_add(counted(recorded, Count::Skipped))
+    } else {
+        sum
+    }
+}
+
+/// What a further column adds up to.
+fn sum(examined: &Examined, at: usize, limit: u64, relation: Relation) -> Judgement {
+    let n = examined.recordings().map(|recorded| total(recorded, at)).fold(0, u64::saturating_add);
+    held_count(Seen::Sum { n, rows: due(examined) }, n, limit, relation)
+}
+
 /// What was counted, of all threads.
 fn count(examined: &Examined, of: Count, limit: u64, relation: Relation) -> Judgement {
-    let counted: u64 = examined.recordings().map(|recorded| counted(recorded, of)).sum();
+    let n: u64 = examined.recordings().map(|recorded| counted(recorded, of)).sum();
+    held_count(Seen::Count { n, due: due(examined) }, n, limit, relation)
+}
+
+/// Rows that were due, of all threads.
+fn due(examined: &Examined) -> u64 {
     let threads = examined.recordings().flat_map(|recorded| &recorded.document.threads);
-    let due: u64 =
-        threads.filter_map(|thread| thread.activations).map(|counts| counts.all().due).sum();
-    let seen = Seen::Count { n: counted, due };
+    threads.filter_map(|thread| thread.activations).map(|counts| counts.all().due).sum()
+}
+
+/// A count, held against its limit.
+fn held_count(seen: Seen, n: u64, limit: u64, relation: Relation) -> Judgement {
     #[expect(clippy::cast_precision_loss, reason = "shown to three digits")]
-    let margin = (limit > 0).then(|| (limit as f64 - counted as f64) / limit as f64);
-    Judgement { verdict: verdict(relation.holds(counted, limit)), seen, margin, lacking: None }
+    let margin = (limit > 0).then(|| (limit as f64 - n as f64) / limit as f64);
+    Judgement { verdict: verdict(relation.holds(n, limit)), seen, margin, lacking: None }
 }

@@ -196,6 +196,10 @@ impl Column {
     /// have none.
     pub const MISSED: &'static str = "missed";
 
+    /// The column, in any probe that has it, of whether the row missed its deadline. A skipped row,
+    /// which has no value, missed its own too.
+    pub const DEADLINE_MISSED: &'static str = "deadline_missed";
+
     /// The column, in any probe that has it, of how far the clock was set since the row before, ns.
     pub const STEP: &'static str = "step_ns";
 
@@ -206,6 +210,13 @@ impl Column {
     /// A column of nanoseconds.
     pub const fn ns(name: &'static str, meaning: &'static str) -> Self {
         Self::new(name, ColumnUnit::Nanoseconds, meaning)
+    }
+
+    /// Whether it counts, so that its values add up: those of the others say which CPU, thread or
+    /// cause it was.
+    pub fn adds_up(&self) -> bool {
+        let says_which = [Self::ON_CPU, "waker_cpu", "cause", "tid"];
+        self.unit == ColumnUnit::Count && !says_which.contains(&self.name.as_ref())
     }
 
     /// A column of numbers that are no times.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A limit as users write it, for a gate, a plan or a bisection: `max<100us`, `p99.99<50us@95%`,
-//! `rate(>80us)<1e-6@95%`, `sd<2us`, `peak-to-peak<50us`, `skipped==0`.
+//! `rate(>80us)<1e-6@95%`, `sd<2us`, `peak-to-peak<50us`, `skipped==0`. Columns of a probe have
+//! limits by their names: `done<5ms`, `missed==0`.
 
 use crate::{Nanos, Unit};
 use stats::{ExactRequest, Level};
@@ -33,6 +34,14 @@ pub enum Subject {
     },
     /// A number of activations.
     Count { of: Count, limit: u64 },
+    /// The column of a probe that the limit names: of times the largest, of what is counted the
+    /// sum. Which of them it is only the probe knows.
+    Column {
+        /// As a time, ns.
+        time: Nanos,
+        /// As a number, where it is written as one.
+        number: Option<u64>,
+    },
 }
 
 /// A figure of what a probe judges. Of jitter, largest, mean and quantiles are those of its size,
@@ -109,8 +118,8 @@ pub enum LimitError {
     /// It has no form that is known.
     #[error(
         "invalid limit '{0}': expected for example max<100us, mean<20us, p99.99<50us, \
-         p99.99<50us@95%, rate(>80us)<1e-6@95%, sd<2us, peak-to-peak<50us, skipped==0, late<3 or \
-         lost==0"
+         p99.99<50us@95%, rate(>80us)<1e-6@95%, sd<2us, peak-to-peak<50us, skipped==0, late<3, \
+         lost==0, or a column of the probe, such as missed==0 or done<5ms"
     )]
     Form(String),
     /// A limit that no recording can be judged by.
@@ -152,6 +161,12 @@ impl Limit {
         self.text[after..].find(['<', '=']).map_or(&self.text, |at| &self.text[..after + at])
     }
 
+    /// Whether this is the column that is limited. An ending that says that it is a time may be left
+    /// out: `thread_ns` is `thread` and `thread_latency`.
+    pub fn names(&self, column: &str) -> bool {
+        matches!(self.subject, Subject::Column { .. }) && bare(self.name()) == bare(column)
+    }
+
     /// As a plan has it: `max = "100us"`, `max = "<=100us"`, `"rate(>80us)" = "1e-6@95%"`.
     ///
     /// # Errors
@@ -177,7 +192,7 @@ impl Limit {
                     exact.limits_ns.push(limit.relation.highest_allowed(max));
                 }
                 Subject::Rate { beyond, .. } => exact.limits_ns.push(beyond.0),
-                Subject::Latency { .. } | Subject::Count { .. } => {}
+                Subject::Latency { .. } | Subject::Count { .. } | Subject::Column { .. } => {}
             }
         }
         exact
@@ -212,7 +227,9 @@ impl FromStr for Limit {
         .find_map(|(sign, relation)| rest.strip_prefix(sign).map(|value| (relation, value)))
         .ok_or_else(form)?;
         let subject = subject(text, figure, value, confidence)?.ok_or_else(form)?;
-        if relation == Relation::Equal && !matches!(subject, Subject::Count { .. }) {
+        let is_count =
+            matches!(subject, Subject::Count { .. } | Subject::Column { number: Some(_), .. });
+        if relation == Relation::Equal && !is_count {
             return Err(form());
         }
         Ok(Limit { text: plain, subject, relation })
@@ -250,15 +267,37 @@ fn subject(
         };
     }
     let of = match figure {
-        "skipped" => Count::Skipped,
-        "late" => Count::Late,
-        "lost" => Count::Lost,
+        "skipped" => Some(Count::Skipped),
+        "late" => Some(Count::Late),
+        "lost" => Some(Count::Lost),
+        column if is_column(column) => None,
         _ => return Ok(None),
     };
     if confidence.is_some() {
         return Err(LimitError::NoConfidence(text.to_owned()));
     }
-    Ok(value.parse().ok().map(|limit| Subject::Count { of, limit }))
+    let number = value.parse().ok();
+    Ok(match of {
+        Some(of) => number.map(|limit| Subject::Count { of, limit }),
+        None => time(value).map(|time| Subject::Column { time, number }),
+    })
+}
+
+/// Whether it may be the name of a column, which no quantile is.
+fn is_column(name: &str) -> bool {
+    let is_quantile = name.strip_prefix('p').is_some_and(|rest| rest.starts_with(is_digit));
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| c.is_ascii_lowercase() || is_digit(c) || c == '_')
+        && !is_quantile
+}
+
+fn is_digit(c: char) -> bool {
+    c.is_ascii_digit()
+}
+
+/// A column's name without what says that it is a time.
+fn bare(column: &str) -> &str {
+    ["_ns", "_latency"].iter().find_map(|end| column.strip_suffix(end)).unwrap_or(column)
 }
 
 /// `10%` or `0.1`.
@@ -306,6 +345,11 @@ mod tests {
             [Figure::Sd, Figure::PeakToPeak].map(spread)
         );
         assert_eq!(subject("skipped==0"), Subject::Count { of: Count::Skipped, limit: 0 });
+        let column = |time, number| Subject::Column { time: Nanos(time), number };
+        assert_eq!(
+            ["done < 5ms", "missed==0", "over_budget<=3"].map(subject),
+            [column(5_000_000, None), column(0, Some(0)), column(3_000, Some(3))]
+        );
         assert_eq!("late <= 3".parse::<Limit>().unwrap().relation, Relation::AtMost);
         assert_eq!("max < 1ms".parse::<Limit>().unwrap().to_string(), "max<1ms");
     }
@@ -325,12 +369,32 @@ mod tests {
     }
 
     #[test]
+    fn a_column_goes_by_its_name_without_its_unit() {
+        let names = |text: &str, column: &str| text.parse::<Limit>().unwrap().names(column);
+        for (limit, column) in [
+            ("thread_latency<50us", "thread_ns"),
+            ("thread<50us", "thread_ns"),
+            ("thread_ns<50us", "thread_ns"),
+            ("latency<50us", "latency_ns"),
+            ("missed==0", "missed"),
+        ] {
+            assert!(names(limit, column), "{limit} {column}");
+        }
+        for (limit, column) in
+            [("max<50us", "max"), ("skipped==0", "skipped"), ("thread<50us", "threads")]
+        {
+            assert!(!names(limit, column), "{limit} {column}");
+        }
+    }
+
+    #[test]
     fn a_plan_has_a_name_and_a_value() {
         for (name, value, text) in [
             ("peak-to-peak", "50us", "peak-to-peak<50us"),
             ("max", "100us", "max<100us"),
             ("late", "<=3", "late<=3"),
             ("rate(>80us)", "1e-6@95%", "rate(>80us)<1e-6@95%"),
+            ("missed", "==0", "missed==0"),
         ] {
             let limit = Limit::from_setting(name, value).unwrap();
             assert_eq!(
@@ -354,7 +418,10 @@ mod tests {
             "rate(>80us)<2@95%",
             "max==1us",
             "sd==1us",
-            "peak<1us",
+            "Peak<1us",
+            "done==1us",
+            "done<soon",
+            "done>1us",
         ] {
             assert!(matches!(wrong.parse::<Limit>(), Err(LimitError::Form(_))), "{wrong}");
         }
@@ -362,6 +429,8 @@ mod tests {
         assert!(matches!("rate(>1us)<1e-6".parse::<Limit>(), Err(LimitError::CertainRate(_))));
         assert!(matches!("p99<1us@20%".parse::<Limit>(), Err(LimitError::Confidence(_))));
         assert!(matches!("sd<1us@95%".parse::<Limit>(), Err(LimitError::NoConfidence(_))));
-        assert!(matches!("skipped==0@95%".parse::<Limit>(), Err(LimitError::NoConfidence(_))));
+        for count in ["skipped==0@95%", "missed==0@95%"] {
+            assert!(matches!(count.parse::<Limit>(), Err(LimitError::NoConfidence(_))), "{count}");
+        }
     }
 }

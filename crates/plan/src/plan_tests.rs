@@ -298,7 +298,7 @@ fn what_is_wrong_is_named_with_line_and_column() {
         ("[order]\nseed = -1", "plan.toml:2:8: 'seed' is a whole number from 0 to"),
         ("[order]\nrandom = true", "plan.toml:2:1: unknown key 'random'"),
         ("[limits]\nmax = 'soon'", "plan.toml:2:7: "),
-        ("[limits]\nmedian = '1ms'", "plan.toml:2:1: invalid limit 'median<1ms'"),
+        ("[limits]\nMedian = '1ms'", "plan.toml:2:1: invalid limit 'Median<1ms'"),
         ("exclude = 3", "plan.toml:1:1: 'exclude' is written as tables, [[exclude]]"),
         ("[[exclude]]", "[[exclude]] is empty"),
         ("[vary]\nload = ['cpu']\n[[exclude]]\nprio = 3", "plan.toml:4:1: 'prio' is not varied"),

@@ -6,12 +6,12 @@ use crate::alike::each_once;
 use crate::csv_rows::CsvRows;
 use crate::format;
 use crate::language::{Language, Text, in_language, texts, tr};
-use crate::overview::{Overview, population};
+use crate::overview::Overview;
 use crate::page::localised::markdown as in_markdown;
 use crate::page::rendered;
 use crate::sections::accounts::Accounts;
 use crate::sections::cautions;
-use crate::sections::columns::ColumnRow;
+use crate::sections::columns::{ColumnRow, Probes};
 use crate::sections::latencies::{FEW, Figure, Latencies, MANY, OrNothing};
 use crate::sections::{co_kernel, columns};
 use askama::Template;
@@ -120,7 +120,7 @@ pub fn threads_markdown(recordings: &[Recorded], language: Language) -> String {
         let all = Overview::all(recordings);
         let (rows, _) = columns::rows(&all, usize::MAX);
         rendered(&Markdown {
-            lead: population(all.iter().any(Overview::has_skipped)),
+            lead: Probes::from_overviews(&all).population(all.iter().any(Overview::has_skipped)),
             // That what wakes up on time is cyclic goes without saying.
             names_probes: all.iter().any(|one| one.document().probe != ProbeStatement::cyclic()),
             rows,
@@ -134,7 +134,7 @@ pub fn threads_markdown(recordings: &[Recorded], language: Language) -> String {
 struct Markdown<'r> {
     all: &'r [Overview<'r>],
     /// Of which activations its latencies are.
-    lead: &'static str,
+    lead: String,
     names_probes: bool,
     /// Of further columns.
     rows: Vec<ColumnRow>,

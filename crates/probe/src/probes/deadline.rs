@@ -83,25 +83,27 @@ impl From<&ProbeSettings> for Settings {
 
 /// The column of `done_ns`.
 const DONE: usize = 2;
-/// All columns, and those of jobs that do nothing but wake.
-const COLUMNS: usize = 5;
-const COLUMNS_WITHOUT_WORK: usize = 2;
+/// All columns; jobs that do nothing but wake have fewer.
+const COLUMNS: usize = 6;
 
 impl SetProbe for Settings {
     fn statement(&self, _: &Run) -> ProbeStatement {
         let mut columns = ProbeStatement::cyclic().columns;
-        columns.extend([
-            Column::count(Column::ON_CPU, "number of the CPU that the job began on"),
-            Column::ns("done_ns", "from the planned time until the job was done"),
-            Column::ns("cpu_ns", "CPU time of the job"),
-            Column::count(
-                "over_budget",
-                "1 if the job used more CPU time than its runtime, else 0",
-            ),
-        ]);
-        if self.work.is_none() {
-            columns.truncate(COLUMNS_WITHOUT_WORK);
+        columns.push(Column::count(Column::ON_CPU, "number of the CPU that the job began on"));
+        if self.work.is_some() {
+            columns.extend([
+                Column::ns("done_ns", "from the planned time until the job was done"),
+                Column::ns("cpu_ns", "CPU time of the job"),
+                Column::count(
+                    "over_budget",
+                    "1 if the job used more CPU time than its runtime, else 0",
+                ),
+            ]);
         }
+        columns.push(Column::count(
+            Column::DEADLINE_MISSED,
+            "1 if the job was done after its deadline, else 0. A skipped job missed its own too",
+        ));
         let overrun_column = Some(if self.work.is_some() { DONE } else { 0 });
         ProbeStatement { columns, overrun_column, ..ProbeStatement::cyclic() }
     }
@@ -152,18 +154,31 @@ impl SetProbe for Settings {
         let (runtime, period) = (self.runtime, config.cycle.interval);
         let deadline = self.deadline.unwrap_or(period);
         let attachment = Reserved(Reservation { runtime, deadline, period });
-        let runtime_ns = runtime.0;
+        let work_ns = self.work.map_or(0, |work| work.0);
+        let times = Times { work_ns, runtime_ns: runtime.0, deadline_ns: deadline.0 };
         match self.work {
-            None => config.launch(attachment, Job::<0> { work_ns: 0, runtime_ns }),
-            Some(Nanos(work_ns)) => config.launch(attachment, Job::<DONE> { work_ns, runtime_ns }),
+            None => config.launch(attachment, Job::<0>(times)),
+            Some(_) => config.launch(attachment, Job::<DONE>(times)),
         }
     }
 }
 
 /// A job, of which this column shows overruns.
-struct Job<const OVERRUN: usize> {
+struct Job<const OVERRUN: usize>(Times);
+
+#[derive(Clone, Copy)]
+struct Times {
     work_ns: i64,
     runtime_ns: i64,
+    deadline_ns: i64,
+}
+
+impl Times {
+    /// For a job that was done this long after its planned time: what the column of missed
+    /// deadlines has.
+    fn is_missed(self, done_ns: i64) -> i64 {
+        i64::from(done_ns > self.deadline_ns)
+    }
 }
 
 /// CPU time of the calling thread, ns.
@@ -185,19 +200,20 @@ impl<A: Attachment, const OVERRUN: usize> Sampler<A, COLUMNS> for Job<OVERRUN> {
         planned: Nanos,
     ) -> Result<[i64; COLUMNS], SampleError> {
         let latency = attachment.now().0 - planned.0;
-        let cpu = on_cpu();
+        let (cpu, times) = (on_cpu(), self.0);
         if OVERRUN != DONE {
-            return Ok([latency, cpu, 0, 0, 0]);
+            return Ok([latency, cpu, times.is_missed(latency), 0, 0, 0]);
         }
         let begin = cpu_time_ns();
         let used = loop {
             let used = cpu_time_ns() - begin;
-            if used >= self.work_ns {
+            if used >= times.work_ns {
                 break used;
             }
         };
         let done = attachment.now().0 - planned.0;
-        Ok([latency, cpu, done, used, i64::from(used > self.runtime_ns)])
+        let over_budget = i64::from(used > times.runtime_ns);
+        Ok([latency, cpu, done, used, over_budget, times.is_missed(done)])
     }
 }
 
@@ -251,6 +267,13 @@ mod tests {
                 "{found}"
             );
         }
+    }
+
+    /// On the last nanosecond it is still met.
+    #[test]
+    fn a_deadline_is_missed_by_what_is_done_later() {
+        let times = Times { work_ns: 0, runtime_ns: 0, deadline_ns: 5_000_000 };
+        assert_eq!([-3, 5_000_000, 5_000_001].map(|done| times.is_missed(done)), [0, 0, 1]);
     }
 
     #[test]

@@ -34,8 +34,9 @@ pub enum Taken {
         time_ns: Option<i64>,
         /// The judged time, ns.
         value_ns: i64,
-        /// Periods before it that passed without a record; 0 where no period is known.
-        missed: u64,
+        /// Periods before it that passed without a record; below 0 where it makes up for some of
+        /// them, and 0 where no period is known.
+        missed: i64,
     },
     /// A timestamp this far before the last one, ns: no interval follows from it. The next one
     /// does.
@@ -54,6 +55,9 @@ pub struct Series {
     /// Timestamps begin again at this, in 10^-9 of their unit.
     modulus: Option<i128>,
     period_ns: Option<i64>,
+    /// How late the last record was, measured from the last one before a gap, while the ones after
+    /// it may still make up for it.
+    behind_ns: i64,
     /// The last timestamp as it came.
     last: Option<i128>,
     /// The last timestamp, or the sum of intervals, unwrapped; in 10^-9 of their unit.
@@ -73,6 +77,7 @@ impl Series {
             per_ns: i128::from(per_ns.max(1)),
             modulus,
             period_ns,
+            behind_ns: 0,
             last: None,
             total: 0,
             time_ns: 0,
@@ -111,7 +116,7 @@ impl Series {
             None => number - last,
         };
         if step < 0 {
-            self.total = number;
+            (self.total, self.behind_ns) = (number, 0);
             return Ok(Taken::Backwards(i64::try_from(-step / self.per_ns).unwrap_or(i64::MAX)));
         }
         let before = self.total.div_euclid(self.per_ns);
@@ -120,7 +125,7 @@ impl Series {
             .checked_add(step)
             .map(|total| (total, i64::try_from(total.div_euclid(self.per_ns) - before)));
         let Some((total, Ok(value_ns @ ..=MAX_NS))) = interval else {
-            self.last = None;
+            (self.last, self.behind_ns) = (None, 0);
             return Err(Unreadable);
         };
         self.total = total;
@@ -152,12 +157,24 @@ impl Series {
     }
 
     /// Periods that passed without a record before one that came so long after the last: its
-    /// interval in whole periods, rounded, less the one that it ends.
-    fn missed(&self, interval_ns: i64) -> u64 {
-        let missed = |period: i64| {
-            (i128::from(interval_ns) + i128::from(period / 2)) / i128::from(period) - 1
-        };
-        self.period_ns.map_or(0, |period| u64::try_from(missed(period)).unwrap_or(0))
+    /// interval in whole periods, rounded, less the one that it ends. A loop that catches up sends
+    /// the records of these periods late, one soon after the other, and so has missed none: each
+    /// that brings it closer to its period takes back what was counted. From the next interval on
+    /// that is as long as a period, nothing is made up any more.
+    fn missed(&mut self, interval_ns: i64) -> i64 {
+        let Some(period) = self.period_ns else { return 0 };
+        let periods = |behind: i64| behind.saturating_add(period / 2) / period;
+        let longer = interval_ns - period;
+        if longer >= -period / 10 && periods(longer) == 0 {
+            self.behind_ns = 0;
+        }
+        let before = periods(self.behind_ns);
+        self.behind_ns = self.behind_ns.saturating_add(longer).max(0);
+        let missed = periods(self.behind_ns) - before;
+        if periods(self.behind_ns) == 0 {
+            self.behind_ns = 0;
+        }
+        missed
     }
 }
 
@@ -169,7 +186,7 @@ mod tests {
     const NS: u64 = 1_000_000_000;
     const US: u64 = 1_000_000;
 
-    fn event(time_ns: i64, value_ns: i64, missed: u64) -> Result<Taken, Unreadable> {
+    fn event(time_ns: i64, value_ns: i64, missed: i64) -> Result<Taken, Unreadable> {
         Ok(Taken::Event { time_ns: Some(time_ns), value_ns, missed })
     }
 
@@ -191,6 +208,49 @@ mod tests {
         assert_eq!(taken(series, &numbers), expected);
         let series = Series::new(Kind::Timestamp, NS, None, None);
         assert_eq!(taken(series, &numbers)[3], event(4_995, 2_985, 0));
+    }
+
+    /// Of intervals with a period of 1 ms.
+    fn missed(intervals: &[i128]) -> Vec<i64> {
+        taken(Series::new(Kind::Interval, NS, None, Some(1_000_000)), intervals)
+            .into_iter()
+            .map(|taken| match taken {
+                Ok(Taken::Event { missed, .. }) => missed,
+                _ => panic!("{taken:?}"),
+            })
+            .collect()
+    }
+
+    /// It was preempted for 6 ms, and then ran its loop for each period that had passed.
+    #[test]
+    fn a_loop_that_catches_up_has_missed_nothing() {
+        let caught_up =
+            [1_000_000, 6_116_648, 89_013, 26_079, 31_204, 28_411, 27_645, 681_000, 1_000_000];
+        assert_eq!(missed(&caught_up), [0, 5, -1, -1, -1, -1, -1, 0, 0]);
+        // Each of these is more than half a period.
+        assert_eq!(
+            missed(&[3_000_000, 600_000, 600_000, 600_000, 600_000, 600_000]).iter().sum::<i64>(),
+            0
+        );
+        assert_eq!(missed(&[1_600_000, 400_000, 1_000_000]), [1, -1, 0]);
+        // It was delayed once more before it had caught up.
+        let twice = [4_000_000, 50_000, 2_000_000, 50_000, 50_000, 50_000, 50_000];
+        assert_eq!(missed(&twice).iter().sum::<i64>(), 0);
+    }
+
+    #[test]
+    fn what_nothing_makes_up_for_is_missed() {
+        // Where it went on with the next period, a period that is 1 % short makes up for nothing.
+        let mut went_on = vec![6_000_000];
+        went_on.extend([990_000; 1_000]);
+        assert_eq!(missed(&went_on).iter().sum::<i64>(), 5);
+        // Nor do events in pairs later, or before.
+        assert_eq!(
+            missed(&[1_000_000, 20_000, 980_000, 3_000_000, 1_000_000, 20_000, 980_000]),
+            [0, 0, 0, 2, 0, 0, 0]
+        );
+        // It caught up with two of five.
+        assert_eq!(missed(&[6_000_000, 20_000, 20_000, 1_000_000, 20_000]), [5, -1, -1, 0, 0]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::format;
 use crate::language::{Language, in_language};
 use crate::synthetic::Synthetic;
 use judge::{LimitSources, Verdict, judge};
-use model::State;
+use model::{Beside, Column, State};
 use plan::Nanos;
 use stats::{AfterOverrun, Span, analyse};
 
@@ -113,6 +113,94 @@ fn how_much_intervals_vary_is_judged_with_their_sign() {
         (nothing.verdict, nothing.seen.as_str()),
         (Verdict::NotEnough, "thread 0 measured nothing")
     );
+}
+
+/// Columns beside the judged one: two threads whose jobs were done after these times, and which
+/// missed so many periods.
+fn with_columns(done: [&[i32]; 2], missed: [&[i32]; 2]) -> Examined {
+    let mut examined = examined(&[1_000, 2_000]);
+    let recorded = &mut examined.recorded;
+    *recorded = Synthetic::idle().threads(2).samples(&[1_000, 2_000]).build();
+    recorded.document.probe.columns.extend([
+        Column::ns("done_ns", "of the job"),
+        Column::count(Column::MISSED, "periods"),
+        Column::count(Column::ON_CPU, "of the job"),
+    ]);
+    let of = |values: &[i32]| {
+        let rule = AfterOverrun::Unknown;
+        let Ok(statistics) = stats::summarise(&[Span::Woken(values)][..], 1_000_000, rule, 2);
+        statistics
+    };
+    let beside = done.into_iter().zip(missed).map(|(done, missed)| Beside {
+        columns: vec![of(done), of(missed), of(&[1, 1])],
+        worst_times_ns: Vec::new(),
+    });
+    recorded.beside = beside.collect();
+    let threads = recorded.document.threads.iter_mut().zip(&recorded.threads);
+    for ((thread, judged), beside) in threads.zip(&recorded.beside) {
+        model::fill_in(thread, &recorded.document.probe, judged, beside);
+    }
+    examined.analyses.push(examined.analyses[0].clone());
+    examined
+}
+
+#[test]
+fn columns_are_limited_by_their_names() {
+    let of = with_columns([&[5_000, 7_000], &[9_000, 1_000]], [&[0, 2], &[1, 0]]);
+    let found = |limit: &str| {
+        let judgement = judged(limit, &of);
+        (judgement.verdict, judgement.seen)
+    };
+    assert_eq!(found("done<9us"), (Verdict::Fail, "9.000 µs on thread 1".to_owned()));
+    assert_eq!(found("done_latency<=9us"), (Verdict::Pass, "9.000 µs on thread 1".to_owned()));
+    assert_eq!(found("missed==0"), (Verdict::Fail, "3 in 4 activations".to_owned()));
+    assert_eq!(found("missed<=3"), (Verdict::Pass, "3 in 4 activations".to_owned()));
+    // The judged column goes by its name too.
+    assert_eq!(found("latency<3us"), found("max<3us"));
+    for (limit, why) in [
+        ("on_cpu==0", "its probe has no column of this name to limit"),
+        ("nosuch<5us", "its probe has no column of this name to limit"),
+        ("done==0", "a time is limited by a time, and a number by a number"),
+        ("missed<5us", "a time is limited by a time, and a number by a number"),
+    ] {
+        let judgement = judged(limit, &of);
+        assert_eq!(
+            (judgement.verdict, judgement.seen.as_str(), judgement.lacking.as_deref()),
+            (Verdict::NotEnough, "not known", Some(why)),
+            "{limit}"
+        );
+    }
+}
+
+/// A row that never ran has no time that could be judged, unless that time shows how late rows
+/// were.
+#[test]
+fn a_column_of_skipped_rows_is_not_known() {
+    let mut of = with_columns([&[5_000, 7_000], &[9_000, 1_000]], [&[0, 2], &[1, 0]]);
+    of.analyses[0].statistics.activations.skipped = 2;
+    let lacking = |of: &Examined, limit: &str| judged(limit, of).lacking;
+    let why = Some("2 skipped, which have no value to be judged".to_owned());
+    assert_eq!((lacking(&of, "done<1ms"), lacking(&of, "missed<9")), (why.clone(), None));
+    of.recorded.document.probe.overrun_column = Some(1);
+    assert_ne!(lacking(&of, "done<1ms"), why);
+}
+
+/// Of columns without samples nothing is known.
+#[test]
+fn a_column_without_samples_is_not_known() {
+    let mut of = with_columns([&[5_000, 7_000], &[9_000, 1_000]], [&[0, 2], &[1, 0]]);
+    for thread in &mut of.recorded.document.threads {
+        thread.detail = model::Detail::Histogram;
+    }
+    of.recorded.beside = vec![Beside::default(), Beside::default()];
+    for limit in ["done<1ms", "missed==0"] {
+        let judgement = judged(limit, &of);
+        assert_eq!((judgement.verdict, judgement.seen.as_str()), (Verdict::NotEnough, "not known"));
+        assert!(judgement.lacking.unwrap().starts_with("the recording holds no samples"));
+    }
+    let mut lost = with_columns([&[5_000], &[1_000]], [&[0], &[0]]);
+    lost.recorded.document.threads[0].evidence.samples_lost = 1;
+    assert_eq!(judged("missed==0", &lost).verdict, Verdict::NotEnough);
 }
 
 /// The curve says of a limit what a gate says: both count an interval that is too short.

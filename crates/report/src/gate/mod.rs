@@ -192,7 +192,8 @@ impl LimitLine {
             }
             Subject::Rate { beyond, limit, .. } => (beyond, Some(limit)),
             Subject::Latency { of: Figure::Sd | Figure::PeakToPeak, .. }
-            | Subject::Count { .. } => return None,
+            | Subject::Count { .. }
+            | Subject::Column { .. } => return None,
         };
         Some(LimitLine {
             name: limit.to_string(),

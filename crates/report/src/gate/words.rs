@@ -87,6 +87,7 @@ fn figure_seen(judged: &Judged) -> String {
             }
         }
         Seen::Count { n, due } => tr!(n_of_rows, n = count(n), rows = rows.counted(due)),
+        Seen::Sum { n, rows: all } => tr!(n_in_rows, n = count(n), rows = rows.counted(all)),
         Seen::Change { ns, is_exact, base_ns, base_is_exact, lower, upper } => tr!(
             is_after_was_change,
             is = compared(ns, is_exact),
@@ -162,6 +163,8 @@ pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
             tr!(recording_holds_no_samples)
         }
         Lacking::Unplanned => tr!(events_not_planned_none),
+        Lacking::Column => tr!(probe_has_no_such_column),
+        Lacking::ColumnUnit => tr!(column_is_of_other_kind),
         Lacking::ValuesOfSkipped(skipped) => {
             tr!(skipped_have_no_value, skipped = count(skipped))
         }

@@ -17,7 +17,7 @@ const MAX_VALUE: usize = 80;
 
 impl Matrix {
     /// The factor's places that say where threads ran; none where no thread ran on a co-kernel.
-    fn stages(&self) -> Vec<usize> {
+    pub(super) fn stages(&self) -> Vec<usize> {
         if self.cores.is_empty() {
             return Vec::new();
         }

@@ -242,6 +242,7 @@ pub(crate) fn incomplete_reason(why: Incomplete) -> String {
         Incomplete::Contradicts => {
             tr!(run_json_contradicts_samples_teiji)
         }
+        Incomplete::PeriodsMissed => tr!(periods_stream_have_no_record),
     }
 }
 

@@ -1,42 +1,48 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Periods that passed without an event, which no row stands for: one of them can make the largest
-//! interval, and of those before a wake-up that was on time no latency says anything.
+//! What was missed and makes no row late: periods that passed without an event, which no row stands
+//! for, and deadlines of jobs. One period can make the largest interval, and of those before a
+//! wake-up that was on time no latency says anything.
 
 use crate::format;
 use crate::language::tr;
 use crate::overview::Overview;
-use model::Column;
+use model::{Column, Recorded};
 
-/// `, 12 periods missed` of all of them together; empty where none is known to be.
+/// `, 12 periods missed` of all of them together; empty where none is known to be. Of deadlines it
+/// is said that none is too, since rows that are on time may have missed theirs.
 pub(crate) fn in_words(all: &[Overview<'_>]) -> String {
-    match all.iter().map(of_events).sum() {
+    let periods = match all.iter().filter_map(|overview| of_events(overview.recorded)).sum() {
         0 => String::new(),
         1 => tr!(n1_period_missed),
         more => tr!(n_periods_missed, n = format::count(more)),
-    }
+    };
+    let deadlines = all.iter().map(|overview| total(overview.recorded, Column::DEADLINE_MISSED));
+    let deadlines = match deadlines.flatten().reduce(u64::saturating_add) {
+        None => String::new(),
+        Some(0) => tr!(no_deadline_missed),
+        Some(1) => tr!(n1_deadline_missed),
+        Some(more) => tr!(n_deadlines_missed, n = format::count(more)),
+    };
+    periods + &deadlines
 }
 
-/// How many of a recording of events. Those of planned rows are skipped rows.
-fn of_events(overview: &Overview<'_>) -> u64 {
-    let recorded = overview.recorded;
-    let mut others =
-        recorded.document.probe.others().filter(|_| !recorded.document.probe.is_planned());
-    let Some((column, _)) = others.find(|(_, column)| column.name == Column::MISSED) else {
-        return 0;
-    };
-    let sums = recorded
-        .beside
-        .iter()
-        .filter_map(|beside| beside.columns.get(column - 1))
-        .map(|missed| missed.moments.sum());
-    sums.filter_map(|sum| u64::try_from(sum).ok()).fold(0, u64::saturating_add)
+/// How many periods of a recording of events. Those of planned rows are skipped rows.
+fn of_events(recorded: &Recorded) -> Option<u64> {
+    let is_planned = recorded.document.probe.is_planned();
+    total(recorded, Column::MISSED).filter(|_| !is_planned)
+}
+
+/// What a further column adds up to; none where there is none of this name, or no samples.
+fn total(recorded: &Recorded, name: &str) -> Option<u64> {
+    let at = recorded.document.probe.columns.iter().position(|column| column.name == name)?;
+    judge::knows_order(&recorded.document).then(|| judge::total(recorded, at))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
-    use model::{Beside, ColumnUnit, Recorded, RowKind};
+    use model::{Beside, ColumnUnit, RowKind};
     use stats::{AfterOverrun, Span, summarise};
 
     fn missed(values: &[i32], overrun_column: Option<usize>) -> Recorded {
@@ -73,5 +79,20 @@ mod tests {
         assert_eq!(words(&[missed(&[0, 1], Some(2))]), "");
         let verdict = crate::sections::verdict::verdict(&Overview::all(&[missed(&[0, 12], None)]));
         assert!(verdict.ends_with(", 12 periods missed."), "{verdict}");
+    }
+
+    /// A job that is on time for its period may be late for its deadline, and one that was skipped
+    /// has missed it.
+    #[test]
+    fn missed_deadlines_are_in_the_verdict() {
+        let of = |values: &[i32], skipped: u64| {
+            let mut recorded = missed(values, Some(0));
+            recorded.document.probe.columns[2].name = Column::DEADLINE_MISSED.into();
+            recorded.threads[0].activations.skipped = skipped;
+            in_words(&Overview::all(&[recorded]))
+        };
+        assert_eq!(of(&[0, 0], 0), ", no deadline missed");
+        assert_eq!(of(&[0, 1], 0), ", 1 deadline missed");
+        assert_eq!(of(&[1, 1], 3), ", 5 deadlines missed");
     }
 }

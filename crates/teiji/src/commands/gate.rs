@@ -21,8 +21,9 @@ pub struct Args {
     recordings: Vec<PathBuf>,
     /// A limit: 'max<100us', 'mean<20us', 'p99.99<50us', 'p99.99<50us@95%',
     /// 'rate(>80us)<1e-6@95%', 'sd<2us', 'peak-to-peak<50us', 'skipped==0', 'late<3',
-    /// 'lost==0'; may be given several times. Of jitter its size is judged, on either side of
-    /// the period [default: for each recording the [limits] of its plan]
+    /// 'lost==0', or of a column of the probe by its name: 'missed==0', 'done<5ms'; may be given
+    /// several times. Of jitter its size is judged, on either side of the period [default: for
+    /// each recording the [limits] of its plan]
     #[arg(long = "limit", value_name = "LIMIT")]
     limits: Vec<Limit>,
     /// An earlier recording, or a folder with the phases of one run; none of these may be worse in

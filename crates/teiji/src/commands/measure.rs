@@ -274,7 +274,7 @@ fn decide(
     let cpus = process_cpus()?;
     let run = flags.run(&flags.cpus(&cpus)?)?;
     let probe = flags.chosen_probe()?;
-    judge::check_meaning(&args.limits, &probe.statement(&run))?;
+    judge::check_meaning(&args.limits, &[&probe.statement(&run)])?;
     let warnings = left_out(flags, &run, &cpus).into_iter().collect();
     order(run, probe, warnings, directory.to_owned(), &cpus, started).map_err(|error| {
         match args.measured.interval_note() {

@@ -85,14 +85,16 @@ impl Judge {
         mut examined: impl FnMut(Examined),
     ) -> Result<GateReport, Failure> {
         let mut report = GateReport::default();
-        let mut places = Vec::new();
+        let (mut places, mut probes) = (Vec::new(), Vec::new());
         for together in named::judged_together(found)? {
             places.extend(together.iter().map(|recording| named::same(recording)));
             let limits = self.limits_of(&together);
             let one = recordings::examine_pool(&together, &Limit::exact_request(&limits))?;
             report.add(Gate::judge_among(&limits, &one, !self.has_none()), &one);
+            probes.push(one.recorded.document.probe.clone());
             examined(one);
         }
+        recordings::check_columns(&self.named, probes.iter())?;
         let plans = self.of_plans.sources();
         let is_recorded = |folder: &Path| {
             let folder = named::same(folder);

@@ -5,7 +5,7 @@
 use crate::exit::Failure;
 use anyhow::anyhow;
 use judge::Gate;
-use model::{Examined, Recorded};
+use model::{Examined, ProbeStatement, Recorded};
 use plan::Limit;
 use recording::{Recording, RecordingError};
 use report::{GateReport, Inference};
@@ -44,6 +44,17 @@ pub fn as_measured(paths: &[PathBuf], exact: &ExactRequest) -> Result<Vec<Examin
     })
 }
 
+/// Refuses a limit that names a column which none of these probes has: it is misspelt. What
+/// otherwise says nothing of a recording is not enough evidence.
+pub fn check_columns<'p>(
+    limits: &[Limit],
+    probes: impl Iterator<Item = &'p ProbeStatement>,
+) -> Result<(), Failure> {
+    let probes: Vec<&ProbeStatement> = probes.collect();
+    let mut meaningless = limits.iter().filter_map(|limit| judge::no_meaning(limit, &probes));
+    Ok(meaningless.find(|why| why.is_of_column).map_or(Ok(()), Err)?)
+}
+
 /// A recording, and each thread's confidence intervals and tail.
 type WithInference = (Recorded, Vec<Inference>);
 
@@ -74,5 +85,6 @@ pub fn read_and_judge(
         report.add(Gate::judge(limits, std::slice::from_ref(&examined)), &examined);
         Ok((examined.recorded, inferences))
     })?;
+    check_columns(limits, all.iter().map(|(recorded, _)| &recorded.document.probe))?;
     Ok((all, report))
 }

@@ -23,7 +23,8 @@ fn jobs(place: &TestFolder, work: &str, name: &str) -> (Document, Vec<Vec<i64>>)
     let samples = place.well(&format!("export {name} --samples")).out;
     assert!(
         samples.starts_with(
-            "thread,cpu,activation,planned_ns,latency_ns,on_cpu,done_ns,cpu_ns,over_budget\n0,,0,"
+            "thread,cpu,activation,planned_ns,latency_ns,on_cpu,done_ns,cpu_ns,over_budget,\
+             deadline_missed\n0,,0,"
         ),
         "{samples}"
     );
@@ -49,8 +50,9 @@ fn jobs_over_their_budget_are_throttled_in_each_period() {
     // A hypervisor may keep one from its CPU.
     assert!(due == 24 && on_time >= 22, "{document:?}");
     for row in &rows {
-        let [_, _, latency, _, done, cpu, over] = row[..] else { panic!("{row:?}") };
+        let [_, _, latency, _, done, cpu, over, missed] = row[..] else { panic!("{row:?}") };
         assert!((10 * MILLISECOND..11 * MILLISECOND).contains(&cpu) && over == 0, "{row:?}");
+        assert_eq!(missed, i64::from(done > 100 * MILLISECOND), "{row:?}");
         assert!(latency >= 0 && done >= latency + cpu, "{row:?}");
     }
     // What was granted is in the recording, and no CPU that it was pinned to.
@@ -78,7 +80,20 @@ fn jobs_over_their_budget_are_throttled_in_each_period() {
     done.sort_unstable();
     let median = done[done.len() / 2];
     assert!((200 * MILLISECOND..=230 * MILLISECOND).contains(&median), "{done:?}");
-    assert!(rows.iter().all(|row| row[5] >= 50 * MILLISECOND && row[6] == 1), "{rows:?}");
+    assert!(
+        rows.iter().all(|row| row[5] >= 50 * MILLISECOND && row[6] == 1 && row[7] == 1),
+        "{rows:?}"
+    );
+    // Each job missed its deadline, those too that never ran.
+    let show = place.well("show over.teiji").out.replace('\n', " ");
+    assert!(show.contains("skipped, 24 deadlines missed."), "{show}");
+    let gate = place.teiji("gate over.teiji --limit deadline_missed==0 --limit done<1s");
+    assert!(
+        gate.code == Some(1)
+            && gate.out.contains("FAIL  deadline_missed==0\n        24 in 24 activations\n")
+            && gate.out.contains("pass  done<1s\n"),
+        "{gate:?}"
+    );
 }
 
 #[test]

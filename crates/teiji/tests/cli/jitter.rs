@@ -98,6 +98,64 @@ fn a_limit_without_meaning_is_refused_before_the_run() {
     assert_eq!(place.listing(), ["in", "plan.toml"]);
 }
 
+/// The same grammar wherever there are limits; a name that no probe has is misspelt.
+#[test]
+fn a_column_has_a_limit_by_its_name() {
+    let _turn = beside_others();
+    let place = TestFolder::new();
+    let mut intervals = intervals(1_000, 1);
+    intervals[500] += 2 * 1_000_000;
+    write(&place, "lost", &intervals);
+    let output = measured(&place, "lost", "a.teiji", "--limit missed==0");
+    assert!(
+        output.code == Some(1)
+            && output.out.contains("  FAIL  missed==0\n        2 in 1,000 events\n"),
+        "{output:?}"
+    );
+    for (limits, code, said) in [
+        ("--limit missed<=2 --limit unreadable==0", 3, "  pass  missed<=2\n"),
+        ("--limit missed<=2", 0, "        2 in 1,000 events; 0 % below the limit\n"),
+        ("--limit jitter<1ms", 1, "|jitter| 2000.000 µs"),
+        ("--limit max<1h", 3, "periods of the stream have no record"),
+    ] {
+        for verb in ["gate", "show"] {
+            let output = place.teiji(&format!("{verb} a.teiji {limits}"));
+            assert!(output.code == Some(code) && output.out.contains(said), "{limits}: {output:?}");
+        }
+    }
+    for (limit, said) in [
+        ("mised==0", "nor a column that can be limited: jitter_ns, missed, unreadable\n"),
+        ("missed<5us", "the column missed is of the other kind"),
+        ("jitter==0", "the column jitter is of the other kind"),
+    ] {
+        for verb in ["gate", "show"] {
+            let output = place.teiji(&format!("{verb} a.teiji --limit {limit}"));
+            assert!(output.code == Some(2) && output.err.contains(said), "{limit}: {output:?}");
+        }
+        let output = measured(&place, "lost", "b.teiji", &format!("--limit {limit}"));
+        assert!(output.code == Some(2) && output.err.contains(said), "{limit}: {output:?}");
+    }
+    let plan = |limit: &str| {
+        let from = place.join("lost");
+        let text = format!(
+            "[measure]\nprobe = 'stream'\nkind = 'interval'\nperiod = '1ms'\nfrom = '{}'\n\
+             [limits]\n{limit}\n",
+            from.display()
+        );
+        std::fs::write(place.join("plan.toml"), text).unwrap();
+    };
+    plan("mised = '==0'");
+    let output = place.teiji("run plan.toml -q -o out");
+    assert!(output.code == Some(2) && output.err.contains("'mised' is neither"), "{output:?}");
+    plan("missed = '==0'");
+    place.teiji("run plan.toml -q -o out");
+    let gate = place.teiji("gate out");
+    assert!(
+        gate.code == Some(1) && gate.out.contains("  FAIL  missed==0\n        2 in 1,000 events\n"),
+        "{gate:?}"
+    );
+}
+
 /// Medians near 0 have no ratio; sizes have, and so has how much the intervals vary.
 #[test]
 fn a_comparison_says_how_much_intervals_vary() {

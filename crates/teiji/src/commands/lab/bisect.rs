@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> CommandResult {
     for guest in args.guest.guests(&args.kernels)? {
         let run = checked(&args.measured, args.phases.first(), &guest)?;
         let probe = args.measured.chosen_probe()?;
-        judge::check_meaning(std::slice::from_ref(&args.limit), &probe.statement(&run))?;
+        judge::check_meaning(std::slice::from_ref(&args.limit), &[&probe.statement(&run)])?;
     }
     for name in &args.kernels {
         guest_flags::check_path_exists(name)?;

@@ -14,10 +14,10 @@ use lab::KernelName;
 use load::Limits;
 use model::{Document, ProbeStatement};
 use plan::{
-    Combination, CpuId, GuestTime, Limit, Phase, Plan, PlanError, PlanErrors, ProcessCpus, Run,
-    Setting, Settle, Value,
+    Combination, CpuId, GuestTime, Phase, Plan, PlanError, PlanErrors, ProcessCpus, Run, Setting,
+    Settle, Value,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Flags that mean something only in the lab.
 const LAB_SETTINGS: [&str; 12] = [
@@ -143,24 +143,9 @@ fn meaningless(plan: &Plan, points: &[PlanEntry]) -> Vec<PlanError> {
         Some(point.measured.chosen_probe().ok()?.statement(point.run.as_ref()?))
     };
     let probes: Vec<ProbeStatement> = points.iter().filter_map(statement).collect();
-    let names = probes
-        .iter()
-        .map(|probe| probe.name.as_ref())
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .collect::<Vec<_>>()
-        .join(", ");
-    let says_nothing = |limit: &&Limit| {
-        !probes.is_empty() && probes.iter().all(|probe| !judge::has_meaning(limit, probe))
-    };
-    plan.limits
-        .iter()
-        .filter(says_nothing)
-        .map(|limit| {
-            let why = judge::NoMeaning { limit: limit.clone(), probes: names.clone() };
-            PlanError::at(&plan.at, why.to_string())
-        })
-        .collect()
+    let probes: Vec<&ProbeStatement> = probes.iter().collect();
+    let meaningless = plan.limits.iter().filter_map(|limit| judge::no_meaning(limit, &probes));
+    meaningless.map(|why| PlanError::at(&plan.at, why.to_string())).collect()
 }
 
 /// Why a setting is an unknown flag, or has the wrong kind of value.
