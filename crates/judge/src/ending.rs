@@ -138,14 +138,15 @@ pub(crate) fn incomplete_among(examined: &Examined) -> Option<Incomplete> {
     examined.recordings().find_map(incomplete)
 }
 
-/// Of a record within which the run ended nothing is missing: it ended later.
+/// Of a record within which the run ended nothing is missing: it ended later. Of a pipe that its
+/// writers closed all has come, as of a file.
 const fn is_of_a_broken_stream(warning: &Warning) -> bool {
     matches!(
         warning,
         Warning::StreamUnreadable { .. }
             | Warning::StreamHalfRecord { ended: true, .. }
             | Warning::StreamUnread { .. }
-            | Warning::StreamEnded { .. }
+            | Warning::StreamEnded { closed: false, .. }
             | Warning::StreamBackwards { .. }
             | Warning::StreamTrailing { .. }
             | Warning::StreamSilent { .. }
@@ -259,6 +260,29 @@ mod tests {
             of(&|document| document.warnings = vec![half(false)]),
             None,
             "its rest came after the run"
+        );
+        let ended = |closed| {
+            let (numbers, after_ns) = (9, plan::Nanos::from_secs(2));
+            of(&|document| {
+                let from = "in".into();
+                document.warnings = vec![Warning::StreamEnded { from, numbers, after_ns, closed }];
+            })
+        };
+        assert_eq!((ended(false), ended(true)), (Some(Incomplete::StreamBroken), None));
+        let missed = Warning::StreamMissed {
+            from: "in".into(),
+            missed: 2,
+            period_ns: plan::Nanos::from_millis(1),
+        };
+        let beside = |off_target: bool| {
+            of(&|document| {
+                (document.load_off_target, document.warnings) = (off_target, vec![missed.clone()]);
+            })
+        };
+        // What a limit may allow hides no other reason.
+        assert_eq!(
+            (beside(true), beside(false)),
+            (Some(Incomplete::LoadOffTarget), Some(Incomplete::PeriodsMissed))
         );
         let off_period = Warning::StreamOffPeriod {
             period_ns: plan::Nanos::from_micros(1),

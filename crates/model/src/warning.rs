@@ -265,6 +265,10 @@ pub enum Warning {
         numbers: u64,
         /// From the beginning of the run.
         after_ns: Nanos,
+        /// Whether it is a pipe that its writers closed, so that nothing shows that more was to
+        /// come.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        closed: bool,
     },
     /// A stream from which nothing came in the end, or at all.
     StreamSilent {

@@ -194,18 +194,33 @@ impl<'a> Overview<'a> {
     }
 
     /// `under hackbench` or `with no load added`: what else the machine had to do is not ours to
-    /// say here.
+    /// say here. Of another machine's times, `read from /dev/ttyUSB0`.
     pub(crate) fn condition(&self) -> String {
         self.under().unwrap_or_else(|| tr!(with_no_load_added))
     }
 
-    /// `under hackbench` or `no load added`, for a heading.
+    /// The same for a heading: `no load added`.
     pub(crate) fn load_added(&self) -> String {
         self.under().unwrap_or_else(|| tr!(no_load_added))
     }
 
     fn under(&self) -> Option<String> {
-        self.loads().map(|loads| tr!(under_loads, loads = format::clip(&loads, MAX_NAME)))
+        let loads = self.loads();
+        let under = loads.map(|loads| tr!(under_loads, loads = format::clip(&loads, MAX_NAME)));
+        under.or_else(|| self.source())
+    }
+
+    /// Where times came from that another machine took: what that had to do nobody here knows.
+    fn source(&self) -> Option<String> {
+        let document = self.document();
+        if document.probe.taken_by() != TakenBy::AnotherMachine {
+            return None;
+        }
+        Some(match document.run.probe_settings.get("from").map(String::as_str) {
+            None => tr!(taken_elsewhere),
+            Some("-") => tr!(read_from_standard_input),
+            Some(from) => tr!(read_from_place, from = format::clip(from, MAX_NAME)),
+        })
     }
 
     /// Latencies over all threads, skipped activations counted in.
@@ -364,6 +379,33 @@ mod tests {
             .terminal_summary(crate::Paint::Plain, crate::Language::English)
             .replace('\n', " ");
             assert!(output.contains("of each thread planned, under cpu SCHED_FIFO"), "{output}");
+        }
+    }
+
+    /// Whether anything loaded the machine that took the times, nobody here knows.
+    #[test]
+    fn a_stream_says_where_it_came_from_and_nothing_of_load() {
+        let mut recorded = Synthetic::idle().build();
+        recorded.document.probe.only_observes = true;
+        recorded.document.probe.clock = ProbeStatement::CLOCK_OF_STREAM.into();
+        let mut of = |from: Option<&str>| {
+            let settings = from.map(|from| ("from".to_owned(), from.to_owned()));
+            recorded.document.run.probe_settings = settings.into_iter().collect();
+            let overview = Overview::new(&recorded);
+            assert_eq!(overview.condition(), overview.load_added());
+            overview.condition()
+        };
+        assert_eq!(of(Some("/dev/rtf0")), "read from /dev/rtf0");
+        assert_eq!(of(Some("-")), "read from standard input");
+        assert_eq!(of(None), "taken elsewhere");
+        let (options, english) = (crate::ChartOptions::default(), crate::Language::English);
+        let report = crate::Report::new(std::slice::from_ref(&recorded), &[], &options);
+        for text in [
+            report.terminal_summary(crate::Paint::Plain, english),
+            report.html("teiji report", english),
+            report.markdown("teiji report", None, english),
+        ] {
+            assert!(text.contains("taken elsewhere") && !text.contains("no load added"), "{text}");
         }
     }
 

@@ -77,7 +77,7 @@ impl Anonymiser<'_> {
             | Warning::StreamBackwards { from, steps: _, first: _, furthest_ns: _ }
             | Warning::StreamTrailing { from, unreadable: _, backwards: _ }
             | Warning::StreamMissed { from, missed: _, period_ns: _ }
-            | Warning::StreamEnded { from, numbers: _, after_ns: _ }
+            | Warning::StreamEnded { from, numbers: _, after_ns: _, closed: _ }
             | Warning::StreamSilent { from, numbers: _, silent_ns: _ }
             | Warning::StreamUnread { from, bytes: _ } => *from = whole(from),
             // Numbers alone. Each field is named, so that one more asks whether it is a name.

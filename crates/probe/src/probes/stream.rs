@@ -203,7 +203,8 @@ impl SetProbe for Settings {
         if is_counted {
             columns.push(Column::count(
                 Column::MISSED,
-                "periods without a record since the row before",
+                "periods without a record since the row before; below 0 where the row makes up \
+                 for some",
             ));
         }
         ProbeStatement {
@@ -315,10 +316,10 @@ impl Stream {
         }
     }
 
-    fn columns_of(&mut self, value_ns: i64, missed: u64) -> [i64; 4] {
+    fn columns_of(&mut self, value_ns: i64, missed: i64) -> [i64; 4] {
         let (unreadable, backwards) = self.findings.row(missed);
-        let [unreadable, backwards, missed] =
-            [unreadable, backwards, missed].map(|count| i64::try_from(count).unwrap_or(i64::MAX));
+        let [unreadable, backwards] =
+            [unreadable, backwards].map(|count| i64::try_from(count).unwrap_or(i64::MAX));
         let value_ns = value_ns - self.period_ns.unwrap_or(0);
         if self.kind == Kind::Timestamp {
             [value_ns, unreadable, backwards, missed]
@@ -370,8 +371,7 @@ impl<A: Attachment> EventSource<A, 4> for Stream {
     }
 
     fn findings(&self, attachment: &mut A) -> Vec<Warning> {
-        let beyond = self.input.beyond(self.records.taken());
-        self.findings.warnings(attachment.now(), &self.records, beyond, self.input.is_file())
+        self.findings.warnings(attachment.now(), &self.records, &self.input)
     }
 }
 

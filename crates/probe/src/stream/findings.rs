@@ -2,6 +2,7 @@
 //! What a reader of the recording has to know of a stream: what could not be read, what was
 //! missing, how it ended.
 
+use super::input::Input;
 use super::records::{Record, Records};
 use model::Warning;
 use plan::Nanos;
@@ -24,7 +25,7 @@ pub(crate) struct Findings {
     /// Its place, and the longest of all, ns.
     first_backwards: u64,
     furthest_back_ns: i64,
-    missed: u64,
+    missed: i64,
     rows: u64,
     /// Since the last row: records that are no number, and steps backwards.
     trailing: (u64, u64),
@@ -108,9 +109,9 @@ impl Findings {
         self.furthest_back_ns = self.furthest_back_ns.max(by_ns);
     }
 
-    /// A row, before which so many periods passed. Returns what came since the row before: records
-    /// that are no number, and steps backwards.
-    pub(crate) fn row(&mut self, missed: u64) -> (u64, u64) {
+    /// A row, before which so many periods passed, or which makes up for some. Returns what came
+    /// since the row before: records that are no number, and steps backwards.
+    pub(crate) fn row(&mut self, missed: i64) -> (u64, u64) {
         self.rows += 1;
         self.missed = self.missed.saturating_add(missed);
         std::mem::take(&mut self.trailing)
@@ -120,15 +121,10 @@ impl Findings {
         self.ended = Some(now);
     }
 
-    /// All of it, at the end of reading. `beyond` is what was left of a file, of which the end is
-    /// no event.
-    pub(crate) fn warnings(
-        &self,
-        now: Nanos,
-        records: &Records,
-        beyond: Option<u64>,
-        is_file: bool,
-    ) -> Vec<Warning> {
+    /// All of it, at the end of reading. Of a file the end is no event, and what was left of it is
+    /// known.
+    pub(crate) fn warnings(&self, now: Nanos, records: &Records, input: &Input) -> Vec<Warning> {
+        let (beyond, is_file) = (input.beyond(records.taken()), input.is_file());
         let from = || self.from.clone();
         let mut warnings = Vec::new();
         let since = |time: Nanos| Nanos(now.0 - time.0);
@@ -162,18 +158,17 @@ impl Findings {
         {
             warnings.push(Warning::StreamTrailing { from: from(), unreadable, backwards });
         }
+        let missed = self.missed.cast_unsigned();
         if let Some(period_ns) = self.period_ns.filter(|_| self.missed > 0) {
-            warnings.push(Warning::StreamMissed { from: from(), missed: self.missed, period_ns });
+            warnings.push(Warning::StreamMissed { from: from(), missed, period_ns });
         }
         let began = self.began.unwrap_or(now);
         match self.ended {
             Some(ended) if !is_file || self.numbers == 0 => {
-                let after_ns = Nanos(ended.0 - began.0);
-                warnings.push(Warning::StreamEnded {
-                    from: from(),
-                    numbers: self.numbers,
-                    after_ns,
-                });
+                let (numbers, after_ns) = (self.numbers, Nanos(ended.0 - began.0));
+                // One from which nothing came is no whole one.
+                let closed = input.is_pipe() && numbers > 0;
+                warnings.push(Warning::StreamEnded { from: from(), numbers, after_ns, closed });
             }
             Some(_) => {}
             None if is_file => {

@@ -60,6 +60,8 @@ pub(crate) struct Input {
     /// Of a regular file, whose bytes are all there: where reading begins. Standard input may have
     /// been read before.
     file_begin: Option<u64>,
+    /// A FIFO, or what a shell puts between two programs.
+    is_pipe: bool,
 }
 
 pub(crate) enum Read {
@@ -146,10 +148,11 @@ impl Input {
             Place::Unix(path) => connected(UnixStream::connect(path).map(OwnedFd::from))?,
             Place::Tcp(address) => connected(connect(address).map(OwnedFd::from))?,
         };
-        let is_file =
-            FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) == FileType::RegularFile;
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode);
+        let is_file = kind == FileType::RegularFile;
         let file_begin = if is_file { Some(rustix::fs::tell(&file)?) } else { None };
-        let mut input = Input { file, saved: None, file_begin };
+        let is_pipe = kind == FileType::Fifo;
+        let mut input = Input { file, saved: None, file_begin, is_pipe };
         let is_terminal = matches!(place, Place::Path(_)) && rustix::termios::isatty(&input.file);
         if is_terminal {
             input.make_raw(baud).map_err(|error| failed(error, "set"))?;
@@ -201,6 +204,11 @@ impl Input {
     /// Whether it is a regular file: its end is no event.
     pub(crate) const fn is_file(&self) -> bool {
         self.file_begin.is_some()
+    }
+
+    /// Whether it is a pipe, which ends where its writers close it.
+    pub(crate) const fn is_pipe(&self) -> bool {
+        self.is_pipe
     }
 
     /// Bytes of a regular file beyond this one, which is counted from where reading began.

@@ -351,7 +351,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             counted(*intervals, texts::n_intervals),
             advice(texts::stream_off_period_next),
         ),
-        Warning::StreamEnded { from, numbers, after_ns } => (
+        Warning::StreamEnded { from, numbers, after_ns, .. } => (
             tr!(stream_ended, from),
             tr!(
                 stream_ended_seen,

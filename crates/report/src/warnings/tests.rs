@@ -131,6 +131,7 @@ fn all() -> Vec<Warning> {
             from: text("/dev/rtf0"),
             numbers: 1_024,
             after_ns: Nanos(1_001_000_000),
+            closed: true,
         },
         Warning::StreamSilent {
             from: text("/dev/rtf0"),

@@ -82,8 +82,9 @@ fn a_stream_is_read_to_its_end() {
     let _turn = beside_others();
     let place = TestFolder::new();
     fifo(&place.join("in"));
-    // The input of a run that ends by the clock was to be longer.
-    for (length, is_too_short) in [("forever", false), ("60s", true)] {
+    // The input of a run that ends by the clock may have been meant to be longer. All that its
+    // writer wrote has come, as of a file.
+    for (length, ends_early) in [("forever", false), ("60s", true)] {
         let running = place
             .start(&format!("measure --probe stream --from in {PERIOD} -d {length} -q -o x.teiji"));
         let mut input = writer(&place.join("in"));
@@ -94,13 +95,10 @@ fn a_stream_is_read_to_its_end() {
         let document = place.document("x.teiji");
         assert_eq!(
             (document.text("/state"), document.warns_of("stream-ended")),
-            ("complete", is_too_short),
+            ("complete", ends_early),
             "{output:?}"
         );
-        assert_eq!(
-            place.teiji("gate x.teiji --limit max<1h").code,
-            Some(if is_too_short { 3 } else { 0 })
-        );
+        place.well("gate x.teiji --limit max<1h");
         remove(&place);
     }
 
