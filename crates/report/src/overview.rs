@@ -3,7 +3,7 @@
 //! before its figures.
 
 use crate::format::{self, list};
-use crate::language::{texts, tr};
+use crate::language::tr;
 use crate::sections::accounts::Accounts;
 use crate::sections::co_kernel;
 use crate::sections::ending;
@@ -317,12 +317,6 @@ impl<'a> Overview<'a> {
 /// What the rows of all of them are.
 pub(crate) fn rows_of(all: &[Overview<'_>]) -> Rows {
     Rows::from_documents(all.iter().map(|overview| overview.document()))
-}
-
-/// Of which activations a table's latencies are.
-pub(crate) fn population(has_skipped: bool) -> &'static str {
-    if has_skipped { texts::latencies_in_us_skipped } else { texts::latencies_in_us_measured }
-        .said()
 }
 
 /// How rare latencies above the maximum of so many are: of all that were due, as a gate judges

@@ -185,7 +185,7 @@ fn limits_say_whether_skipped_ones_are_counted_in() {
         let text = matrix.text(English).replace("\n  ", " ").replace('\n', " ");
         assert!(text.contains("For the worst thread of the worst run"), "{text}");
         assert_eq!(
-            text.contains("of the worst run, skipped ones counted in:"),
+            text.contains("of the worst run, skipped ones counted in where they have a latency:"),
             are_counted_in,
             "{text}"
         );

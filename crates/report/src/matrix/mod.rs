@@ -33,7 +33,7 @@ use crate::format::list;
 use crate::format::{self, count, counted};
 use crate::gate::lacking;
 use crate::language::{InEach, texts, tr};
-use crate::overview::{Overview, population};
+use crate::overview::Overview;
 use crate::phases;
 use crate::sections::banners;
 use crate::sections::co_kernel;
@@ -274,7 +274,8 @@ impl Matrix {
 
     /// What must be known of the figures.
     fn notes(&self) -> Vec<String> {
-        let mut notes = vec![population(self.rows.iter().any(CellStats::has_skipped)).to_owned()];
+        let has_skipped = self.rows.iter().any(CellStats::has_skipped);
+        let mut notes = vec![self.probes.population(has_skipped)];
         if self.rows.iter().any(CellStats::is_about) {
             notes[0] += texts::from_histogram_up_1.said();
         }

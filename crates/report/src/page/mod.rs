@@ -54,7 +54,8 @@ struct Page<'r> {
     rows_left_out: String,
     tall: bool,
     approximate: bool,
-    has_skipped: bool,
+    /// What `as measured` leaves out, where figures are so.
+    without_skipped: Option<String>,
     warmup: String,
     /// What latency means here.
     lead: &'static str,
@@ -211,8 +212,9 @@ impl<'r> Page<'r> {
         let title = all
             .first()
             .map_or_else(|| texts::no_recording.said(), |overview| overview.name.as_str());
+        let probes = Probes::from_overviews(all);
         Page {
-            frame: Frame::new(title, &texts.verdict, series.measured, &Probes::from_overviews(all)),
+            frame: Frame::new(title, &texts.verdict, series.measured, &probes),
             header: Header {
                 verdict: unbroken(&texts.verdict),
                 headline: more.headline.clone(),
@@ -227,7 +229,10 @@ impl<'r> Page<'r> {
                 tr!(not_shown_threads_none, threads = format::counted(n as u64, texts::n_threads))
             }),
             approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
-            has_skipped: all.iter().any(Overview::has_skipped),
+            without_skipped: all
+                .iter()
+                .any(Overview::has_skipped)
+                .then(|| probes.without_skipped()),
             warmup: method::warmup(all),
             lead: columns::lead(all),
             why_none: all.iter().find_map(|overview| overview.totals.activations.why_none()),

@@ -111,6 +111,9 @@ pub(crate) struct Probes {
     has_activations: bool,
     /// The name of each, and what it judges, in English.
     judged: Vec<(String, String)>,
+    /// The names of those of which skipped rows are counted in, and of the others, of which they
+    /// have no value.
+    counting_skipped: [Vec<String>; 2],
 }
 
 impl Probes {
@@ -125,8 +128,33 @@ impl Probes {
         self.rows = self.rows.into_iter().chain([probe.rows.into()]).reduce(Rows::and);
         self.has_activations |= probe.rows == RowKind::Activations;
         let one = named(probe);
+        let names = &mut self.counting_skipped[usize::from(!probe.judges_overruns())];
+        if !names.contains(&one.0) {
+            names.push(one.0.clone());
+        }
         if !self.judged.contains(&one) {
             self.judged.push(one);
+        }
+    }
+
+    /// Of which rows a table's latencies are, of which some may be counted in that were skipped.
+    pub(crate) fn population(&self, has_skipped: bool) -> String {
+        match &self.counting_skipped {
+            _ if !has_skipped => tr!(latencies_in_us_measured),
+            [_, as_measured] if as_measured.is_empty() => tr!(latencies_in_us_skipped),
+            [with_skipped, as_measured] => tr!(
+                latencies_in_us_of_each,
+                with_skipped = list(with_skipped),
+                as_measured = list(as_measured)
+            ),
+        }
+    }
+
+    /// What `as measured` leaves out that other figures count in.
+    pub(crate) fn without_skipped(&self) -> String {
+        match &self.counting_skipped {
+            [_, as_measured] if as_measured.is_empty() => tr!(without_skipped_ones_all),
+            [with_skipped, _] => tr!(without_skipped_ones_of, probes = list(with_skipped)),
         }
     }
 

@@ -3,8 +3,9 @@
 
 use crate::format::{count, exact_micros, micros};
 use crate::language::{Language, Text, in_language, texts};
-use crate::overview::{Overview, population};
+use crate::overview::Overview;
 use crate::sections::cautions;
+use crate::sections::columns::Probes;
 use crate::sections::jitter;
 use crate::sections::lab;
 use crate::sections::latencies::{FEW, Figure, OrNothing};
@@ -46,7 +47,8 @@ pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> Str
     }
     out += &Table { head, rows }.render();
     out.push('\n');
-    wrapped(&mut out, "", population(all.iter().any(Overview::has_skipped)));
+    let has_skipped = all.iter().any(Overview::has_skipped);
+    wrapped(&mut out, "", &Probes::from_overviews(all).population(has_skipped));
     for (_, what) in lab::times(all) {
         wrapped(&mut out, "", &what);
     }
@@ -88,6 +90,32 @@ mod tests {
             .collect();
         assert!(cells[0].iter().any(|cell| cell.trim() == "peak to peak"), "{text}");
         assert!(cells[1].iter().any(|cell| cell.trim() == "9.3"), "{text}");
+    }
+
+    /// What a wake-up that never was would have taken, nobody knows.
+    #[test]
+    fn skipped_ones_are_counted_in_where_their_probe_says_so() {
+        let cyclic = Synthetic::idle().threads(1).samples(&[2_239_001, 0, 0, 9_000]).build();
+        let mut wakeup = Synthetic::idle().threads(1).samples(&[9_000]).title("wakeup").build();
+        let mut noise = wakeup.clone();
+        (wakeup.document.probe.name, wakeup.document.probe.overrun_column) =
+            ("wakeup".into(), Some(1));
+        (noise.document.probe.name, noise.document.probe.overrun_column) = ("noise".into(), None);
+        let footer = |all: &[Recorded]| {
+            let text = side_by_side(all, Language::English);
+            let footer = text.rsplit("\n\n").next().unwrap();
+            footer.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(
+            footer(&[cyclic.clone(), wakeup.clone(), noise.clone()]),
+            "Latencies in µs. Of cyclic skipped ones are counted in, each from its planned time. \
+             Of wakeup and noise they are as measured."
+        );
+        assert_eq!(
+            footer(&[cyclic]),
+            "Latencies in µs, skipped ones counted in, each from its planned time."
+        );
+        assert_eq!(footer(&[wakeup, noise]), "Latencies in µs, as measured.");
     }
 
     #[test]
