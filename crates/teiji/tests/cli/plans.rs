@@ -475,6 +475,46 @@ fn two_boots_in_one_folder() {
     assert!(output.err.contains("was started with another plan"), "{output:?}");
 }
 
+/// A machine without Xenomai measures the rest, and says what it cannot; nothing but that is an
+/// error.
+#[test]
+fn what_a_machine_cannot_measure_is_left_out() {
+    let _turn = beside_others();
+    let place = TestFolder::new();
+    let plan = |probes: &str| {
+        let text = format!(
+            "[measure]\nsamples = 20\nthreads = 1\n[vary]\nprobe = [{probes}]\nprio = [10, 20]\n"
+        );
+        std::fs::write(place.join("plan.toml"), text).unwrap();
+    };
+    plan("'cyclic', 'cobalt'");
+    let why = "2 runs left out: the probe cobalt cannot measure here: ";
+    let dry = place.well("run --here --dry-run plan.toml");
+    assert!(dry.out.contains("4 runs of 4 combinations") && dry.err.contains(why), "{dry:?}");
+    for command in ["run --here plan.toml -o board", "run --resume board"] {
+        let output = place.well(&format!("{command} -q"));
+        assert!(
+            output.out.contains("2 of 4 runs recorded, 2 left out, in board/")
+                && output.err.contains(why),
+            "{output:?}"
+        );
+    }
+    // What is not recorded is in no table as if it had been.
+    assert!(place.well("show board").out.contains("2 runs of the plan without a recording"));
+    // In the plan as it is they are asked for.
+    let output = place.teiji("run plan.toml -q -o whole");
+    assert!(
+        output.code == Some(4) && output.err.contains("the probe cobalt cannot measure here: "),
+        "{output:?}"
+    );
+    plan("'cobalt'");
+    let output = place.teiji("run --here plan.toml -q -o none");
+    assert!(
+        output.code == Some(4) && output.err.contains("the probe cobalt cannot measure here: "),
+        "{output:?}"
+    );
+}
+
 /// `auto` is one of the others on every kernel. What the plan excludes by the kernel is not known
 /// where kernels are booted.
 #[test]

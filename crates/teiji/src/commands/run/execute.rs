@@ -2,7 +2,7 @@
 //! The runs of a plan, made and shown: each as `teiji measure` or `teiji lab run` makes it. Which
 //! of them, and in which order, `executor` knows.
 
-use super::all_can_begin;
+use super::can_begin::{all_can_begin, measurable};
 use super::progress::PlanProgress;
 use super::settings::PlanEntry;
 use crate::commands::lab::{Show, checked, chosen_qemu, guests_at_once, kernel_of, lab_run};
@@ -30,12 +30,14 @@ pub struct Work<'a> {
     pub signals: &'a Signals,
     pub jobs: Option<u32>,
     pub quiet: bool,
+    /// Whether what this machine cannot measure is left out.
+    pub here: bool,
 }
 
 impl Work<'_> {
-    /// Runs what is missing; says how many runs have a whole recording, also from before, and what
-    /// came of the others.
-    pub fn execute(&self) -> Result<(usize, PlanResult), Failure> {
+    /// Runs what is missing; says how many runs have a whole recording, also from before, how many
+    /// were left out, and what came of the others.
+    pub fn execute(&self) -> Result<(usize, usize, PlanResult), Failure> {
         let entry = |point: &PlanEntry| CombinationEntry {
             label: point.label.clone(),
             is_in_lab: point.kernel.is_some(),
@@ -51,10 +53,16 @@ impl Work<'_> {
             recorded_in: Vec::new(),
         };
         let differences = |run: usize, document: &Document| self.point(run).differences(document);
-        let missing = execution.missing(&mut maker, &differences)?;
-        all_can_begin(missing.iter().map(|run| self.point(*run)))?;
+        let mut missing = execution.missing(&mut maker, &differences)?;
+        let all = missing.len();
+        if self.here {
+            missing = measurable(missing, all == self.runs.len(), |run| self.point(run))?;
+        } else {
+            all_can_begin(missing.iter().map(|run| self.point(*run)))?;
+        }
+        let left_out = all - missing.len();
         let result = execution.execute(missing, &mut maker)?;
-        Ok((maker.progress.done(), result))
+        Ok((maker.progress.done(), left_out, result))
     }
 
     fn point(&self, run: usize) -> &PlanEntry {

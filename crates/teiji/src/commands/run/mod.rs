@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji run`: a plan, which is every combination of its factors, in one folder.
 
+mod can_begin;
 mod duration;
 mod execute;
 mod programs;
@@ -18,6 +19,7 @@ use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
 use crate::output::{self, counted};
 use crate::signals;
 use anyhow::{Context, anyhow};
+use can_begin::{all_can_begin, measurable};
 use execute::Work;
 use executor::{Boot, PlanResult, PlannedBoot, ResultsFolder};
 use lab::KernelName;
@@ -26,7 +28,6 @@ use runner::Signals;
 use settings::{PlanEntry, points};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use system::rights;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -40,8 +41,9 @@ pub struct Args {
     #[arg(long, conflicts_with = "resume")]
     quick: bool,
     /// Run on this machine, boot by boot, without the plan's kernels and other settings of the
-    /// lab. Under another kernel, the same command adds that boot's runs to the folder, and
-    /// says which boots are still missing
+    /// lab. Runs that this machine cannot measure are left out, and it is said why. Under another
+    /// kernel, the same command adds that boot's runs to the folder, and says which boots are
+    /// still missing
     #[arg(long, conflicts_with = "resume")]
     here: bool,
     /// Check the plan, and print its runs, their order and about how long they take; run none.
@@ -122,33 +124,6 @@ fn checked(plan: &Plan) -> anyhow::Result<Vec<PlanEntry>> {
     Ok(points(plan, &process_cpus()?)?)
 }
 
-/// Whether the emulators and programs for all guests are there, and on this machine what its probes
-/// need: found before the first run, not at each.
-fn all_can_begin<'p>(points: impl Iterator<Item = &'p PlanEntry>) -> Result<(), Failure> {
-    let mut known = Vec::new();
-    for point in points {
-        let Some(kernel) = &point.kernel else {
-            if let Some(mut run) = point.run.clone() {
-                let probe = point.measured.chosen_probe().and_then(|probe| probe.here(&mut run));
-                let lacking = probe.map_or_else(Some, |probe| probe.lacking(&run));
-                lacking.map_or(Ok(()), |lacking| Err(Failure::run_failed(lacking)))?;
-            }
-            continue;
-        };
-        // The lab is other programs: QEMU, and what fetches kernels.
-        rights::may_start_programs().map_err(|error| anyhow!("kernel={kernel}: {error}"))?;
-        let guests = point.guest.guests(std::slice::from_ref(kernel))?;
-        for machine in guests.into_iter().map(|guest| guest.machine) {
-            let planned_boots = (machine, point.guest.program(), point.guest.qemu());
-            if !known.contains(&planned_boots) {
-                known.push(planned_boots);
-                lab::can_begin(machine, planned_boots.1, planned_boots.2)?;
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Gets the QEMUs of all guests whose machine is known, where they have to be fetched.
 fn fetch_qemus(points: &[PlanEntry], quiet: bool) -> Result<(), Failure> {
     for point in points {
@@ -213,7 +188,13 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
     output::say(&text);
     // What cannot begin here shows in the exit code too, after the list: that is of use on another
     // machine.
-    all_can_begin(points.iter()).map_err(|missing| missing.within("it cannot run here"))?;
+    let can_begin = if args.here {
+        let all = (0..runs.len()).collect();
+        measurable(all, true, |run| &points[runs[run].combination]).map(drop)
+    } else {
+        all_can_begin(points.iter())
+    };
+    can_begin.map_err(|missing| missing.within("it cannot run here"))?;
     Ok(DONE)
 }
 
@@ -240,7 +221,7 @@ fn begin(args: &Args, path: &Path) -> CommandResult {
     let points = checked(&plan)?;
     let runs = runs(&plan, points.len())?;
     let folder = ResultsFolder::create(&output, &plan, &text, &labels(&points), &runs, None)?;
-    execute(args, &folder, &points, &runs, &signals)
+    execute(args, &folder, &points, &runs, &signals, false)
 }
 
 fn labels(points: &[PlanEntry]) -> Vec<String> {
@@ -290,7 +271,7 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
             Some((&boot, &planned_boots)),
         )
     };
-    let outcome = execute(args, &folder?, &points, &runs, &signals)?;
+    let outcome = execute(args, &folder?, &points, &runs, &signals, true)?;
     let made: Vec<Boot> = others.into_iter().map(|(_, other)| other).chain([boot]).collect();
     say_boots(&root, path, &planned_boots, &made);
     Ok(outcome)
@@ -333,7 +314,7 @@ fn resume(args: &Args, path: &Path) -> CommandResult {
     programs::announce(&points);
     let signals = signals::catch()?;
     let runs = runs(&plan, points.len())?;
-    execute(args, &folder, &points, &runs, &signals)
+    execute(args, &folder, &points, &runs, &signals, !boots.is_empty())
 }
 
 /// The runs of a plan that was begun, in order.
@@ -391,18 +372,21 @@ fn warn_of_cpus_left_out(points: &[PlanEntry]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// `here`: what this machine cannot measure is left out.
 fn execute(
     args: &Args,
     folder: &ResultsFolder,
     points: &[PlanEntry],
     runs: &[PlannedRun],
     signals: &Signals,
+    here: bool,
 ) -> CommandResult {
     warn_of_cpus_left_out(points).map_err(Failure::run_failed)?;
-    let work = Work { folder, points, runs, signals, jobs: args.jobs, quiet: args.quiet };
-    let (done, PlanResult { failed, signal, disk_failed }) = work.execute()?;
+    let work = Work { folder, points, runs, signals, jobs: args.jobs, quiet: args.quiet, here };
+    let (done, left_out, PlanResult { failed, signal, disk_failed }) = work.execute()?;
     let path = folder.path().display();
-    say!("{done} of {} recorded, in {path}/", counted(runs.len(), "run"));
+    let but = if left_out > 0 { format!(", {left_out} left out") } else { String::new() };
+    say!("{done} of {} recorded{but}, in {path}/", counted(runs.len(), "run"));
     if !args.quiet && done > 0 {
         output::say(&output::has_names("teiji anonymise"));
     }
@@ -421,5 +405,5 @@ fn execute(
             counted(failed, "run")
         );
     }
-    Ok(if done == runs.len() { DONE } else { RUN_FAILED })
+    Ok(if done + left_out == runs.len() { DONE } else { RUN_FAILED })
 }
