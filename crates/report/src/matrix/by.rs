@@ -59,9 +59,6 @@ impl Matrix {
     /// When the plan does not vary this factor: says which it varies.
     pub fn by(&self, factor: &str, language: Language) -> Result<String, String> {
         in_language(language, || {
-            if let Some(why) = self.quantities_differ() {
-                return Err(tr!(rows_cannot_be_held, why));
-            }
             let factor = self
                 .varied
                 .iter()
@@ -80,6 +77,9 @@ impl Matrix {
                     };
                     tr!(plan_does_not_vary, factor, known)
                 })?;
+            if let Some(why) = self.quantities_differ_by(factor) {
+                return Err(tr!(rows_cannot_be_held, why));
+            }
             let values = &self.factors[factor].values;
             let is_stage = self.is_stage(factor);
             let (mut alike, mut beside): (Alike<'_>, Alike<'_>) = Default::default();
@@ -133,11 +133,11 @@ impl Matrix {
             let pairs: Vec<(Case<'_>, Case<'_>)> =
                 alike.values().filter_map(|rows| Some((rows[0]?, rows[value]?))).collect();
             let Some((first, _)) = pairs.first() else { continue };
-            // Figures on different clocks are not compared.
-            if pairs
-                .iter()
-                .any(|(a, b)| a.row.kind != first.row.kind || b.row.kind != first.row.kind)
-            {
+            // Figures on different clocks, or of different quantities, are not compared.
+            let is_like_first = |case: &Case<'_>| {
+                (case.row.kind, case.row.quantity) == (first.row.kind, first.row.quantity)
+            };
+            if !pairs.iter().all(|(was, is)| is_like_first(was) && is_like_first(is)) {
                 continue;
             }
             let change = Change { value: name(value), first: name(0), cases: pairs.len() };

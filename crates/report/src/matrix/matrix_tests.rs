@@ -717,6 +717,87 @@ fn a_factor_that_never_varies_alone_is_said_to_tell_nothing() {
     assert!(text.contains("No two combinations differ in policy alone"), "{text}");
 }
 
+/// The plan's rows, with these values of its factors.
+fn rows_of<const N: usize>(factors: [&str; N], rows: &[[&str; N]]) -> Matrix {
+    let names = factors.map(str::to_owned).to_vec();
+    let values = rows.iter().map(|row| row.map(|value| Some(value.to_owned())).to_vec());
+    let mut matrix = Matrix::new(None, names, values);
+    for row in 0..rows.len() {
+        let max = 10_000 * (1 + i32::try_from(row).unwrap());
+        let samples = [4_000, 4_000, 4_000, max];
+        matrix.add(row, 1, Synthetic::idle().threads(1).samples(&samples).build());
+    }
+    matrix
+}
+
+/// The lines of a table by a factor, cell by cell.
+fn lines_by(matrix: Matrix, factor: &str) -> Vec<Vec<String>> {
+    let (matrix, factor) = matrix.joined(factor);
+    let text = matrix.by(&factor, English).unwrap();
+    let cells = |line: &str| {
+        let cells = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty());
+        cells.map(str::to_owned).collect()
+    };
+    text.lines().skip_while(|line| !line.contains("figure")).map(cells).collect()
+}
+
+/// A priority belongs to its policy. Without it each row of the table had one figure and a dash.
+#[test]
+fn a_factor_that_follows_from_another_belongs_to_it() {
+    let matrix = || {
+        let rows = [["other", "none"], ["fifo", "49"]];
+        let loads = |[policy, prio]: [&'static str; 2]| {
+            ["none", "hackbench"].map(|load| [policy, prio, load])
+        };
+        rows_of(["policy", "prio", "load"], rows.map(loads).as_flattened())
+    };
+    for by in ["policy", "prio", "policy,prio"] {
+        let lines = lines_by(matrix(), by);
+        let head = match by {
+            "prio" => ["load", "figure", "none, policy=other", "49, policy=fifo"],
+            _ => ["load", "figure", "other", "fifo, prio=49"],
+        };
+        assert_eq!(lines[0], head, "{by}");
+        let max: Vec<&Vec<String>> =
+            lines.iter().filter(|line| line.contains(&"max".to_owned())).collect();
+        assert_eq!(max, [&["max", "10.0", "30.0"], &["max", "20.0", "40.0"]], "{by}");
+    }
+    // Whether a factor follows is seen in the rows alone.
+    assert_eq!(lines_by(matrix(), "load")[0], ["policy", "prio", "figure", "none", "hackbench"]);
+}
+
+/// As the document that set up a Raspberry Pi compared them: as it came, and with another kernel
+/// and arguments.
+#[test]
+fn several_factors_can_be_named_as_one() {
+    let rows = [["vanilla", "none"], ["rt", "none"], ["rt", "isolcpus=1-3"]];
+    let matrix = || rows_of(["kernel", "append"], &rows);
+    let lines = lines_by(matrix(), "kernel,append");
+    assert_eq!(lines[0], ["figure", "vanilla", "rt", "rt, append=isolcpus=1-3"]);
+    assert!(lines.contains(&["max", "10.0", "20.0", "30.0"].map(str::to_owned).to_vec()));
+    // One of them alone is held beside its own values, as before.
+    assert_eq!(lines_by(matrix(), "kernel")[0], ["append", "figure", "vanilla", "rt"]);
+    let (matrix, name) = matrix().joined("kernel,nosuch");
+    assert_eq!(
+        matrix.by(&name, English).unwrap_err(),
+        "the plan does not vary 'kernel,nosuch': it varies kernel, append"
+    );
+}
+
+/// Each within one probe, whose quantity is its own.
+#[test]
+fn loads_are_compared_within_each_quantity() {
+    let rows = [["rtc", "none"], ["rtc", "cpu"], ["cyclic", "none"], ["cyclic", "cpu"]];
+    let values = rows.iter().map(|row| row.map(|value| Some(value.to_owned())).to_vec());
+    let mut matrix = Matrix::new(None, vec!["probe".into(), "load".into()], values);
+    (0..2).for_each(|row| matrix.add(row, 1, jitter(&[-300, 0, 300])));
+    let latency = || Synthetic::idle().threads(1).samples(&[4_180; 4]).build();
+    (2..4).for_each(|row| matrix.add(row, 1, latency()));
+    let text = matrix.by("load", English).unwrap();
+    assert!(text.contains("peak to peak") && text.contains("p50"), "{text}");
+    assert!(matrix.by("probe", English).is_err());
+}
+
 /// Threads with intervals of their own are cases of their own.
 #[test]
 fn threads_of_unlike_intervals_are_named() {

@@ -12,6 +12,7 @@ mod conditions;
 mod drawing;
 mod heat;
 mod heat_svg;
+mod joined;
 #[cfg(test)]
 mod matrix_tests;
 mod page;
@@ -44,7 +45,7 @@ use crate::warnings::warning_text;
 use cell_stats::CellStats;
 use conditions::Conditions;
 use judge::{Judged, Verdict};
-use model::{CoKernel, Examined, Recorded, Warning};
+use model::{CoKernel, Examined, Quantity, Recorded, Warning};
 use plan::Limit;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
@@ -270,6 +271,17 @@ impl Matrix {
                 quantities = names.join(texts::semicolon.said())
             )
         })
+    }
+
+    /// The same of rows that are equal in all but this factor.
+    fn quantities_differ_by(&self, factor: usize) -> Option<String> {
+        let mut known: HashMap<Vec<usize>, Quantity> = HashMap::new();
+        let is_mixed = self.rows.iter().filter(|row| row.runs > 0).any(|row| {
+            let mut others = row.at.clone();
+            others.remove(factor);
+            *known.entry(others).or_insert(row.quantity) != row.quantity
+        });
+        self.quantities_differ().filter(|_| is_mixed)
     }
 
     /// What must be known of the figures.

@@ -43,7 +43,8 @@ pub struct Args {
     #[arg(long, value_name = "published|FILE.csv")]
     beside: Option<PathBuf>,
     /// For a plan: the values of this factor side by side, and the effect of each where all else
-    /// is equal
+    /// is equal. A factor that follows from it belongs to it, as a priority from a policy, and
+    /// several can be named as one: kernel,append
     #[arg(long, value_name = "FACTOR", conflicts_with_all = ["form", "beside"])]
     by: Option<String>,
 }
@@ -61,7 +62,8 @@ pub fn run(args: &Args) -> CommandResult {
         let mut matrix = table(&args.recordings, run::TableDetail::Figures)?;
         matrix.published = published::asked(args.beside.as_deref())?;
         if let Some(factor) = &args.by {
-            let text = matrix.by(factor, Language::English);
+            let (matrix, factor) = matrix.joined(factor);
+            let text = matrix.by(&factor, Language::English);
             output::say(&text.map_err(anyhow::Error::msg)?);
             return Ok(ended(&args.limits, &gate));
         }
