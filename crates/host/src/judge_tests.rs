@@ -92,28 +92,6 @@ fn a_slow_clocksource_beside_a_fast_one() {
 }
 
 #[test]
-fn a_guest_from_which_time_was_stolen() {
-    let before = guest().1.snapshot();
-    let mut after = before.clone();
-    let hypervisor = Warning::Hypervisor { cpu_model: before.cpu_model.clone() };
-    assert_eq!(warnings(&before, &after), std::slice::from_ref(&hypervisor));
-    for (cpu, steal, idle) in [(0, 10, 9_990), (1, 250, 9_750)] {
-        *after.cpus[cpu].time_ms.get_mut("steal").unwrap() += steal;
-        *after.cpus[cpu].time_ms.get_mut("idle").unwrap() += idle;
-    }
-    let stolen = [(1, 250), (0, 10)];
-    let stolen = stolen.map(|(cpu, stolen_ms)| StolenTime {
-        cpu: CpuId(cpu),
-        stolen_ms,
-        elapsed_ms: 10_000,
-    });
-    assert_eq!(
-        warnings(&before, &after),
-        [hypervisor, Warning::StealTime { cpus: stolen.to_vec() }]
-    );
-}
-
-#[test]
 fn in_virtual_time_nothing_is_said_of_a_hypervisor() {
     let facts = guest().1.snapshot();
     let (outside, inside) = [MachineTime::Real, MachineTime::Virtual]
@@ -127,13 +105,6 @@ fn in_virtual_time_nothing_is_said_of_a_hypervisor() {
         !super::warnings(&facts, &after, MachineTime::Virtual).is_empty(),
         "whatever else is wrong is said there too"
     );
-}
-
-#[test]
-fn steal_time_that_was_there_before_is_not_the_runs() {
-    let mut facts = quiet();
-    facts.cpus[0].time_ms.insert("steal".to_owned(), 5_000);
-    assert_eq!(warnings(&facts, &facts), []);
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! cannot be compared; everything else is a fact and stays one. (Real-time throttling, for one:
 //! every machine is set up so, and it bites only programs that leave the CPU no rest.)
 
-use model::{CpuFacts, FrequencyChange, HostFacts, StolenTime, Warning, changes};
+use model::{CpuFacts, FrequencyChange, HostFacts, Warning};
 use plan::{CpuId, MachineTime};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,6 @@ pub fn warnings(before: &HostFacts, after: &HostFacts, time: MachineTime) -> Vec
         clocksource_changed(before, after),
         clocksource_slow(before, after),
         hypervisor(before, after).filter(|_| time == MachineTime::Real),
-        steal(before, after),
         cpus_changed(before, after),
     ];
     all.into_iter().flatten().collect()
@@ -112,19 +111,6 @@ fn clocksource_slow(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
 fn hypervisor(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
     let found = before.hypervisor == Some(true) || after.hypervisor == Some(true);
     found.then(|| Warning::Hypervisor { cpu_model: before.cpu_model.clone() })
-}
-
-fn steal(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
-    let times = changes(before, after).cpu_times.into_iter();
-    let mut cpus: Vec<StolenTime> = times
-        .filter_map(|time| {
-            let stolen_ms = *time.time_ms.get("steal")?;
-            Some(StolenTime { cpu: time.cpu, stolen_ms, elapsed_ms: time.elapsed_ms })
-        })
-        .filter(|time| time.stolen_ms > 0)
-        .collect();
-    cpus.sort_by_key(|time| (std::cmp::Reverse(time.stolen_ms), time.cpu));
-    (!cpus.is_empty()).then_some(Warning::StealTime { cpus })
 }
 
 fn cpus_changed(before: &HostFacts, after: &HostFacts) -> Option<Warning> {

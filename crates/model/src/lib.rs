@@ -27,6 +27,7 @@ mod recorded;
 mod run_identity;
 mod text;
 mod thread;
+mod steal;
 mod warning;
 
 pub use anonymous::{Anonymiser, Console, Pseudonyms};

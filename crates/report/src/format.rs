@@ -172,7 +172,11 @@ pub(crate) fn ratio(ratio: f64) -> String {
 
 /// A share to a tenth of a percent; one that is there is not shown as 0.
 pub(crate) fn share(percent: f64) -> String {
-    if percent < 0.1 { "<0.1".to_owned() } else { format!("{percent:.1}") }
+    match percent {
+        0.0 => "0".to_owned(),
+        percent if percent < 0.1 => "<0.1".to_owned(),
+        percent => format!("{percent:.1}"),
+    }
 }
 
 /// A text of at most so many characters; what was longer ends in an ellipsis. Names and kernel

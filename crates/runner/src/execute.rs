@@ -342,6 +342,8 @@ fn closing(
     if let Some(after) = &document.host.after {
         document.warnings.extend(host::warnings(&document.host.before, after, order.time));
     }
+    let stolen = document.steal().filter(|cpus| !cpus.is_empty());
+    document.warnings.extend(stolen.map(|cpus| Warning::StealTime { cpus }));
     if order.time == MachineTime::Real {
         document.warnings.extend(host::other_work(&document));
     }

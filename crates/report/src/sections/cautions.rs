@@ -10,9 +10,9 @@ use crate::sections::accounts::Accounts;
 use crate::sections::caveats;
 use crate::sections::co_kernel;
 use crate::sections::events::{self, Source};
-use model::{CoKernel, TakenBy};
+use model::{CoKernel, StolenTime, TakenBy};
 
-/// Recordings differ in steal time from so many points of all CPU time on ...
+/// Recordings differ in steal time from so many points of a CPU's time on ...
 const MIN_STEAL: f64 = 1.0;
 /// ... in how busy the CPUs were from so many on ...
 const POINTS_APART: f64 = 10.0;
@@ -23,27 +23,20 @@ const MIN_PER_SECOND: f64 = 100.0;
 /// Interrupts that are named.
 const MAX_NAMED: usize = 3;
 
-/// What the CPUs did meanwhile, percent of the time of all of them.
-#[derive(Clone, Copy)]
-struct CpuShares {
-    steal: f64,
-    /// All but idle, waiting for a disk, and stolen.
-    busy: f64,
+/// Steal time of the measured CPU with most of it, percent of its time.
+fn steal(overview: &Overview<'_>) -> Option<f64> {
+    Some(overview.document().steal()?.first().map_or(0.0, StolenTime::percent))
 }
 
-fn cpu_shares(overview: &Overview<'_>) -> Option<CpuShares> {
+/// How busy all CPUs were, percent of the time of all of them: all but idle, waiting for a disk,
+/// and stolen.
+fn busy(overview: &Overview<'_>) -> Option<f64> {
     let time = events::cpu_time(std::slice::from_ref(overview));
-    let of = |is_one_of: &dyn Fn(&str) -> bool| -> f64 {
-        time.iter()
-            .filter(|time| is_one_of(&time.kind))
-            .filter_map(|time| Some((*time.shares.first()?)?.0))
-            .sum()
-    };
+    let is_busy =
+        |kind: &str| !matches!(kind, "idle" | "iowait" | "steal" | "guest" | "guest_nice");
     let known = time.iter().any(|time| time.kind == "idle");
-    known.then(|| CpuShares {
-        steal: of(&|kind| kind == "steal"),
-        busy: of(&|kind| !matches!(kind, "idle" | "iowait" | "steal" | "guest" | "guest_nice")),
-    })
+    let shares = time.iter().filter(|time| is_busy(&time.kind));
+    known.then(|| shares.filter_map(|time| Some((*time.shares.first()?)?.0)).sum())
 }
 
 /// The caveats of a recording, the gravest first, each as a phrase.
@@ -101,24 +94,24 @@ fn skipped(base: &[Overview<'_>], other: &[Overview<'_>]) -> Option<Apart> {
 /// much more frequent in one.
 pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
     let (base, other) = all.split_at(first.min(all.len()));
-    let mean = |group: &[Overview<'_>], of: fn(&CpuShares) -> f64| {
-        average(group.iter().filter_map(cpu_shares).map(|shares| of(&shares)))
-    };
-    let both = |of: fn(&CpuShares) -> f64| mean(base, of).zip(mean(other, of));
-    let percent = |value: f64| format!("{value:.1} %");
+    type Share = fn(&Overview<'_>) -> Option<f64>;
+    let mean = |group: &[Overview<'_>], of: Share| average(group.iter().filter_map(of));
+    let both = |of: Share| mean(base, of).zip(mean(other, of));
+    let percent = |value: f64| format!("{} %", format::share(value));
     let mut apart: Vec<Apart> = skipped(base, other).into_iter().collect();
     // What this machine did says nothing of times that were taken elsewhere.
     if all.iter().any(|overview| overview.document().probe.taken_by() == TakenBy::AnotherMachine) {
         return apart;
     }
-    if let Some((first, second)) = both(|shares| shares.steal)
+    if let Some((first, second)) = both(steal)
         && (first - second).abs() >= MIN_STEAL
     {
-        apart.push(Apart { name: tr!(steal_time), base: percent(first), other: percent(second) });
+        let name = tr!(steal_time_of_worst_cpu);
+        apart.push(Apart { name, base: percent(first), other: percent(second) });
     }
     let loads = |group: &[Overview<'_>]| group.first().and_then(Overview::loads);
     if loads(base) == loads(other)
-        && let Some((first, second)) = both(|shares| shares.busy)
+        && let Some((first, second)) = both(busy)
         && (first - second).abs() >= POINTS_APART
     {
         apart.push(Apart {
@@ -307,12 +300,42 @@ mod tests {
             .collect();
         assert_eq!(
             output[..2],
-            ["steal time: 1.3 % against 26.3 %", "CPUs busy, with any work: 30.0 % against 72.4 %"]
+            [
+                "steal time of the measured CPU with most of it: 1.3 % against 26.3 %",
+                "all CPUs busy, with any work: 30.0 % against 72.4 %"
+            ]
         );
         assert!(
             output[2].starts_with("interrupts RES (Rescheduling interrupts): 0/s against "),
             "{output:?}"
         );
         assert!(between(&[Overview::new(&first), Overview::new(&first)], 1).is_empty());
+    }
+
+    /// It was the mean of all CPUs, beside a caveat of one of them.
+    #[test]
+    fn steal_time_between_groups_is_that_of_their_caveats() {
+        let (mut first, mut second) =
+            (Synthetic::hackbench().build(), Synthetic::hackbench().build());
+        spend(&mut first, &[("user", 700), ("idle", 300)]);
+        spend(&mut second, &[("user", 700), ("idle", 300)]);
+        let after = second.document.host.after.as_mut().unwrap();
+        let times = &mut after.cpus[1].time_ms;
+        *times.get_mut("steal").unwrap() += 50_000;
+        *times.get_mut("idle").unwrap() -= 20_000;
+        let of = |recorded: &Recorded| collect(&Overview::new(recorded)).join("; ");
+        assert!(of(&second).contains("steal time 38.5 % (50.0 s) on CPU 1"), "{}", of(&second));
+        let apart = |first: &Recorded, second: &Recorded| -> Vec<String> {
+            let between = between(&[Overview::new(first), Overview::new(second)], 1);
+            between.iter().map(Apart::in_words).collect()
+        };
+        assert_eq!(
+            apart(&first, &second)[0],
+            "steal time of the measured CPU with most of it: 38.5 % against 0 %"
+        );
+        // What was taken from a CPU that nobody measured delayed nothing that was.
+        second.document.threads.retain(|thread| thread.cpu == plan::CpuId(0));
+        assert!(!of(&second).contains("steal"), "{}", of(&second));
+        assert!(apart(&first, &second).iter().all(|text| !text.contains("steal")));
     }
 }

@@ -11,7 +11,7 @@ use crate::language::{texts, tr};
 use crate::sections::ending::cut_short;
 use crate::sections::rows::Rows;
 use judge::Incomplete;
-use model::{CpuTimeChange, Document, TakenBy, Thread, Warning, changes};
+use model::{Document, TakenBy, Thread, Warning, changes};
 use plan::{CpuId, CpuList};
 use std::collections::BTreeSet;
 
@@ -111,7 +111,7 @@ fn of_machine(document: &Document) -> Vec<Caveat> {
         fact("clocksource").filter(|_| before.clocksource.is_some() && after.clocksource.is_some());
     let online = fact("cpus").filter(|_| !before.cpus.is_empty() && !after.cpus.is_empty());
     let all = [
-        steal(document, &found.cpu_times),
+        steal(document),
         other_work(document),
         clocksource.map(|fact| {
             let phrase = tr!(clocksource_changed_from, was = fact.before, is = fact.after);
@@ -125,20 +125,15 @@ fn of_machine(document: &Document) -> Vec<Caveat> {
     all.into_iter().flatten().collect()
 }
 
-/// The hypervisor ran something else on a CPU that was measured.
-fn steal(document: &Document, times: &[CpuTimeChange]) -> Option<Caveat> {
-    let is_measured = |cpu: CpuId| document.threads.iter().any(|thread| thread.cpu == cpu);
-    let stolen = |time: &CpuTimeChange| time.time_ms.get("steal").copied().filter(|ms| *ms > 0);
-    let measured = times.iter().filter(|time| is_measured(time.cpu) && stolen(time).is_some());
-    // Of equals, the first CPU.
-    let worst = measured.rev().max_by_key(|time| stolen(time))?;
-    let ms = stolen(worst)?;
-    let share = 100.0 * ms as f64 / worst.elapsed_ms.max(1) as f64;
-    let time = latency(i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1_000_000));
-    let percent = format::share(share);
+/// The hypervisor ran something else on a CPU that was measured: the one with most of it.
+fn steal(document: &Document) -> Option<Caveat> {
+    let worst = *document.steal()?.first()?;
+    let time =
+        latency(i64::try_from(worst.stolen_ms).unwrap_or(i64::MAX).saturating_mul(1_000_000));
+    let percent = format::share(worst.percent());
     Some(Caveat {
         kind: CaveatKind::Steal,
-        percent: share,
+        percent: worst.percent(),
         phrase: tr!(steal_time_percent_time, percent, time, cpu = worst.cpu),
         short: tr!(steal_percent, percent),
     })

@@ -381,7 +381,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
 }
 
 fn stolen(time: &StolenTime) -> String {
-    let share = match time.stolen_ms as f64 / time.elapsed_ms as f64 * 100.0 {
+    let share = match time.percent() {
         _ if time.elapsed_ms == 0 => tr!(unknown_share),
         percent if time.stolen_ms > 0 && percent < 0.1 => tr!(below_a_tenth),
         percent => format!("{percent:.1} %"),
