@@ -7,9 +7,13 @@
 use super::container::container_kind;
 use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
+use model::RefusalCause;
+use plan::{Nanos, Policy, Scheduling};
+use rustix::io::Errno;
 
 pub(crate) const CHECKS: &[Check] = &[
     check("rights-real-time", ALL, real_time),
+    check("real-time-timeout", ALL, timeout),
     check("rights-locked-memory", ALL, locked_memory),
     check("rights-idle-states", &[], idle_states),
 ];
@@ -105,6 +109,11 @@ fn group(machine: &Machine<'_>) -> (String, Vec<String>) {
 /// How to get both rights: one command for the two checks.
 fn grant(machine: &Machine<'_>) -> String {
     let limit = highest_allowed(machine);
+    // Nothing within a user namespace can give what lies outside.
+    let outside = match capability(machine, SYS_NICE) {
+        Held::WithinNamespace => "outside of this user namespace: ",
+        _ => "",
+    };
     match container_kind(machine).as_deref() {
         Some("docker" | "podman") => {
             return format!(
@@ -122,11 +131,12 @@ fn grant(machine: &Machine<'_>) -> String {
     if machine.exists("etc/passwd") && !machine.exists("etc/security") {
         // Without PAM nothing reads such files.
         return format!(
-            "as root: ulimit -r {limit}; ulimit -l unlimited, and start it from that shell"
+            "{outside}as root: ulimit -r {limit}; ulimit -l unlimited, and start it from that \
+             shell"
         );
     }
     let (group, lacking) = group(machine);
-    let member = format!("sudo groupadd -f {group} && sudo usermod -aG {group} \"$USER\"");
+    let member = format!("{outside}sudo groupadd -f {group} && sudo usermod -aG {group} \"$USER\"");
     if lacking.is_empty() {
         return format!("{member}, and log in anew");
     }
@@ -168,23 +178,90 @@ fn judged(
     Seen::bad(format!("{found}{of_namespace}").into(), grant(machine))
 }
 
-fn real_time(machine: &Machine<'_>) -> Option<Seen> {
+/// That the call by which threads ask for a policy is refused whatever it asks for. Tried on the
+/// machine itself: no file shows what a filter of system calls lets through.
+pub(crate) fn refused_call(machine: &Machine<'_>) -> Option<RefusalCause> {
+    let is_refused = |policy| {
+        let tried = system::scheduling::may_have(Scheduling { policy, prio: None });
+        let error = tried.err().and_then(|error| error.raw_os_error());
+        error.is_some_and(|error| {
+            [Errno::PERM, Errno::ACCESS, Errno::NOSYS].contains(&Errno::from_raw_os_error(error))
+        })
+    };
+    // One that nobody has, and which all may have but those under SCHED_IDLE; these may have that.
+    let is_refused =
+        machine.root().is_system() && [Policy::Batch, Policy::Idle].into_iter().all(is_refused);
+    is_refused.then(|| RefusalCause::SystemCall { seccomp: has_filter(machine) })
+}
+
+fn has_filter(machine: &Machine<'_>) -> bool {
+    let status = machine.text("proc/self/status").unwrap_or_default();
+    status.lines().filter_map(|line| line.strip_prefix("Seccomp:")).any(|mode| mode.trim() == "2")
+}
+
+fn said_of_call(machine: &Machine<'_>, seccomp: bool) -> Option<Seen> {
+    let filter = if seccomp { ", and a filter of system calls (seccomp) is active" } else { "" };
+    let found = format!("none: sched_setattr is refused whatever it asks for{filter}");
+    let action = match container_kind(machine).as_deref() {
+        Some("docker" | "podman") => {
+            "start the container with --security-opt seccomp=PROFILE, a profile that allows \
+             sched_setattr"
+        }
+        _ => {
+            "start it where sched_setattr is allowed (systemd: SystemCallFilter=, \
+             RestrictRealtime=)"
+        }
+    };
+    Seen::bad(found.into(), action)
+}
+
+const PRIORITIES: &str = "Max realtime priority";
+
+/// The limit that keeps threads from the priority that is wanted.
+pub(crate) fn priority_limit(machine: &Machine<'_>) -> Option<RefusalCause> {
     let held = capability(machine, SYS_NICE);
-    if held == Held::Yes {
-        return Seen::ok("any priority (CAP_SYS_NICE)");
+    let (soft, hard) = limits(machine, PRIORITIES).filter(|_| held != Held::Yes)?;
+    let allowed = soft.parse::<u64>().ok()?;
+    (allowed < machine.options.priority.into()).then(|| RefusalCause::Limit {
+        allowed,
+        hard: hard.parse().ok(),
+        in_user_namespace: held == Held::WithinNamespace,
+        container: container_kind(machine),
+    })
+}
+
+fn real_time(machine: &Machine<'_>) -> Option<Seen> {
+    if let Some(RefusalCause::SystemCall { seccomp }) = refused_call(machine) {
+        return said_of_call(machine, seccomp);
     }
-    let (soft, hard) = limits(machine, "Max realtime priority")?;
-    let priority = machine.options.priority;
-    let is_enough = |limit: &str| {
-        limit == UNLIMITED || limit.parse::<u8>().is_ok_and(|limit| limit >= priority)
+    let (held, priority) = (capability(machine, SYS_NICE), machine.options.priority);
+    let Some(RefusalCause::Limit { allowed, hard, .. }) = priority_limit(machine) else {
+        if held == Held::Yes {
+            return Seen::ok("any priority (CAP_SYS_NICE)");
+        }
+        return Seen::ok(format!("up to {}", limits(machine, PRIORITIES)?.0));
     };
-    let allowed = Allowed { now: is_enough(&soft), raised: is_enough(&hard) };
-    let found = match soft.as_str() {
-        "0" => "none".to_owned(),
-        _ if allowed.now => format!("up to {soft}"),
-        _ => format!("up to {soft}, {priority} is wanted"),
+    let raised = hard.is_none_or(|hard| hard >= priority.into());
+    let found = match allowed {
+        0 => "none".to_owned(),
+        _ => format!("up to {allowed}, {priority} is wanted"),
     };
+    let allowed = Allowed { now: false, raised };
     judged(machine, held, "CAP_SYS_NICE", &allowed, &found, &format!("ulimit -S -r {priority}"))
+}
+
+/// What the kernel does to a process whose real-time threads do not sleep.
+fn timeout(machine: &Machine<'_>) -> Option<Seen> {
+    let (soft, hard) = limits(machine, "Max realtime timeout")?;
+    let micros = [soft, hard].iter().filter_map(|limit| limit.parse::<i64>().ok()).min()?;
+    Seen::warn(
+        format!(
+            "a process is killed when a real-time thread of it runs for {} without sleep \
+             (RLIMIT_RTTIME)",
+            Nanos(micros.saturating_mul(1_000))
+        ),
+        "sudo prlimit --pid $$ --rttime=unlimited, in the shell that starts it",
+    )
 }
 
 fn locked_memory(machine: &Machine<'_>) -> Option<Seen> {

@@ -67,6 +67,7 @@ mod one_finding;
 mod phrases_tests;
 mod preemption;
 mod recommended;
+mod refusal;
 mod root_threads;
 mod rt_share;
 mod sets;
@@ -99,6 +100,7 @@ pub use of_run::{MeasuredProgram, RunCheck};
 pub use recommended::{
     Recommended, built_with, isolable_cpus, means_the_same, recommended_arguments,
 };
+pub use refusal::refusal_causes;
 pub use root_threads::root_threads;
 pub use rt_share::has_fair_server;
 pub use spelling::misspelled_arguments;

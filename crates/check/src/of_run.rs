@@ -12,8 +12,14 @@ use model::{Warning, phrase};
 use plan::{CpuId, Policy, Scheduling};
 
 /// Checks of whose findings a run warns by itself, from what it saw before and after.
-pub(crate) const WARNED_OF: [&str; 5] =
-    ["governor", "clocksource", "steal-time", "rights-real-time", "rights-locked-memory"];
+pub(crate) const WARNED_OF: [&str; 6] = [
+    "governor",
+    "clocksource",
+    "steal-time",
+    "rights-real-time",
+    "rights-locked-memory",
+    "rt-group-scheduling",
+];
 /// Checks that read a file of every thread, which takes long on some machines.
 const OF_THREADS: [&str; 2] = ["threads-above", "interrupt-threads"];
 const HIGHEST: u8 = 99;

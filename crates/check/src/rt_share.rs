@@ -6,7 +6,7 @@ use super::cgroups::own_group;
 use super::finding::Seen;
 use super::machine::{Machine, Purpose};
 use super::words::{cpu_words, for_each, from_shell_in};
-use model::{Phrase, phrase};
+use model::{Phrase, RefusalCause, phrase};
 use plan::CpuId;
 
 /// From here on a server of SCHED_DEADLINE serves ordinary threads that starve, and only control
@@ -14,6 +14,7 @@ use plan::CpuId;
 const WITH_FAIR_SERVER: (u32, u32) = (6, 12);
 /// Where rt_group_sched= came in. Before, the kernel takes it for a variable of init.
 const WITH_GROUP_ARGUMENT: (u32, u32) = (6, 16);
+const RUNTIME: &str = "proc/sys/kernel/sched_rt_runtime_us";
 /// Where the fair server of each CPU can be set.
 const FAIR_SERVER: &str = "sys/kernel/debug/sched/fair_server";
 /// What else the scheduler shows there.
@@ -22,7 +23,7 @@ const DEBUG_OF_SCHEDULER: &str = "sys/kernel/debug/sched";
 const GROUPS: &str = "sys/fs/cgroup/cpu";
 
 pub(crate) fn throttling(machine: &Machine<'_>) -> Option<Seen> {
-    let runtime = machine.number("proc/sys/kernel/sched_rt_runtime_us")?;
+    let runtime = machine.number(RUNTIME)?;
     let period = machine.number("proc/sys/kernel/sched_rt_period_us")?;
     let has_fair_server = has_fair_server(machine);
     let is_limit = runtime >= 0 && runtime < period;
@@ -150,12 +151,51 @@ fn has_group_scheduling(machine: &Machine<'_>) -> Option<bool> {
     })
 }
 
+/// What the own control group of version 1 leaves real-time threads, where it says so.
+fn own_share(machine: &Machine<'_>) -> Option<(String, i64)> {
+    let group = own_group(machine, Some("cpu"))?;
+    let share = machine.number(&format!("{group}/cpu.rt_runtime_us"))?;
+    Some((group, share))
+}
+
+/// The own control group, where it has no time for real-time threads.
+pub(crate) fn without_time(machine: &Machine<'_>) -> Option<RefusalCause> {
+    let is_of_this_kernel = machine.options.config.is_none();
+    let is_built_in = has_group_scheduling(machine);
+    let is_unlimited = machine.number(RUNTIME).is_some_and(|runtime| runtime < 0);
+    if !is_of_this_kernel || is_built_in == Some(false) || is_unlimited {
+        return None;
+    }
+    let (group, version) = match own_share(machine) {
+        // A kernel without such shares has no such file.
+        Some((group, share)) => ((share == 0).then_some(group)?, 1),
+        None => (group_of_version_2(machine).filter(|_| is_built_in == Some(true))?, 2),
+    };
+    let group = format!("/{}", group.trim_end_matches('/'));
+    Some(RefusalCause::ControlGroup { group, version })
+}
+
+/// The own control group of version 2, or one around it, that is not the root: no such group has a
+/// share, and none can be given one.
+fn group_of_version_2(machine: &Machine<'_>) -> Option<String> {
+    let mut group = own_group(machine, None)?;
+    while group.starts_with("sys/fs/cgroup") {
+        // The root has no such file.
+        if machine.exists(&format!("{}/cpu.weight", group.trim_end_matches('/'))) {
+            return Some(group);
+        }
+        group = group.rsplit_once('/').map(|(parent, _)| parent.to_owned()).unwrap_or_default();
+    }
+    None
+}
+
 fn has_group_argument(machine: &Machine<'_>) -> bool {
     machine.kernel_version().is_some_and(|version| version >= WITH_GROUP_ARGUMENT)
 }
 
 pub(crate) fn group_scheduling(machine: &Machine<'_>) -> Option<Seen> {
-    if !machine.config().ok()?.has("RT_GROUP_SCHED") {
+    let without_time = without_time(machine);
+    if without_time.is_none() && !machine.config().ok()?.has("RT_GROUP_SCHED") {
         return None;
     }
     if machine.options.config.is_some() {
@@ -167,7 +207,7 @@ pub(crate) fn group_scheduling(machine: &Machine<'_>) -> Option<Seen> {
     if has_group_scheduling(machine) == Some(false) {
         return Seen::ok("built in, and switched off");
     }
-    if machine.number("proc/sys/kernel/sched_rt_runtime_us").is_some_and(|runtime| runtime < 0) {
+    if machine.number(RUNTIME).is_some_and(|runtime| runtime < 0) {
         return Seen::ok("built in, without effect while kernel.sched_rt_runtime_us is -1");
     }
     let without = if has_group_argument(machine) {
@@ -175,40 +215,23 @@ pub(crate) fn group_scheduling(machine: &Machine<'_>) -> Option<Seen> {
     } else {
         phrase!("boot-kernel-without", option = "RT_GROUP_SCHED")
     };
-    let of_version_1 = own_group(machine, Some("cpu"));
-    let share = of_version_1
-        .as_ref()
-        .and_then(|group| machine.number(&format!("{group}/cpu.rt_runtime_us")));
-    match (of_version_1, share) {
-        (Some(group), Some(0)) => Seen::bad(
-            phrase!("share-of-none"),
-            Phrase::joined("or", [giving(machine, &group), without]),
-        ),
-        (Some(group), Some(_)) if group.trim_end_matches('/') == GROUPS => {
+    if let Some(RefusalCause::ControlGroup { group, version }) = without_time {
+        let (found, with) = match version {
+            1 => (phrase!("share-of-none"), giving(machine, group.trim_start_matches('/'))),
+            _ => (phrase!("no-share", group), from_shell_in("sys/fs/cgroup/cgroup.procs")),
+        };
+        return Seen::bad(found, Phrase::joined("or", [with, without]));
+    }
+    match own_share(machine) {
+        Some((group, _)) if group.trim_end_matches('/') == GROUPS => {
             Seen::ok("built in, and this process is in the root control group")
         }
-        (Some(_), Some(share)) => Seen::warn(
+        Some((_, share)) => Seen::warn(
             format!("built in, {share} µs for this control group"),
             Phrase::joined("or", [from_shell_in(&format!("{GROUPS}/tasks")), without]),
         ),
-        _ => of_version_2(machine, without),
+        None => Seen::ok("built in, and no control group limits this process"),
     }
-}
-
-/// In version 2 no group but the root has a share, and none can be given one.
-fn of_version_2(machine: &Machine<'_>, without: Phrase) -> Option<Seen> {
-    let mut group = own_group(machine, None)?;
-    while group.starts_with("sys/fs/cgroup") {
-        // The root has no such file.
-        if machine.exists(&format!("{}/cpu.weight", group.trim_end_matches('/'))) {
-            return Seen::bad(
-                phrase!("no-share", group = format!("/{}", group.trim_end_matches('/'))),
-                Phrase::joined("or", [from_shell_in("sys/fs/cgroup/cgroup.procs"), without]),
-            );
-        }
-        group = group.rsplit_once('/').map(|(parent, _)| parent.to_owned()).unwrap_or_default();
-    }
-    Seen::ok("built in, and no control group limits this process")
 }
 
 /// Commands that give a group a share: first those above it that have none, which would refuse it.

@@ -176,8 +176,12 @@ fn asked(document: &Document, differences: &mut Vec<Contradiction>) {
     let (threads, cpus) = (document.threads.len(), run.cpus.len());
     let asked = format!("{cpus} CPUs in run.cpus");
     finder.expect(threads == cpus, "threads", threads, asked);
-    // Without the right to what was asked, ordinary scheduling is measured.
-    let granted = if document.instrument.real_time { run.scheduling } else { Scheduling::OTHER };
+    // Without the right to what was asked, a lower priority is measured, or ordinary scheduling.
+    let granted = |thread: &Thread| match document.instrument.real_time {
+        true => run.scheduling,
+        false if thread.scheduling.is_below(run.scheduling) => thread.scheduling,
+        false => Scheduling::OTHER,
+    };
     for (index, (thread, cpu)) in document.threads.iter().zip(&run.cpus).enumerate() {
         finder.part = format!("threads[{index}].");
         let mut expect = |what: &str, recorded: &dyn Display, asked: &dyn Display| {
@@ -188,7 +192,7 @@ fn asked(document: &Document, differences: &mut Vec<Contradiction>) {
         expect("cpu", &thread.cpu, cpu);
         expect("pinned", &thread.pinned, &thread.scheduling.policy.can_pin());
         expect("interval_ns", &thread.interval_ns.0, &run.interval_of(index).0);
-        expect("scheduling", &thread.scheduling, &granted);
+        expect("scheduling", &thread.scheduling, &granted(thread));
         if let Some(nice) = thread.nice {
             let none = format!("none under {}", thread.scheduling);
             finder.expect(!thread.scheduling.policy.is_real_time(), "nice", nice, none);
@@ -432,5 +436,14 @@ mod tests {
             document.threads[0].scheduling = Scheduling::OTHER;
         };
         assert_eq!(differences_after(ordinary), Vec::<String>::new());
+        let lower = |document: &mut Document| {
+            document.instrument.real_time = false;
+            document.threads[0].scheduling.prio = Some(20);
+        };
+        assert_eq!(differences_after(lower), Vec::<String>::new());
+        assert_eq!(
+            differences_after(|document| document.threads[0].scheduling.prio = Some(20)),
+            ["threads[0].scheduling: SCHED_FIFO 20, not SCHED_FIFO 90, by run"]
+        );
     }
 }

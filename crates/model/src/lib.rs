@@ -25,6 +25,7 @@ mod phrase;
 mod probe_statement;
 mod recorded;
 mod run_identity;
+mod refusal;
 mod text;
 mod thread;
 mod steal;
@@ -53,6 +54,7 @@ pub use probe_statement::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind,
 pub use recorded::{Beside, ENVELOPE_STEPS, FLUSH_INTERVAL, Recorded, fill_in};
 pub use run_identity::RunIdentity;
 pub use text::document_text;
+pub use refusal::RefusalCause;
 pub use thread::{
     ColumnFigures, Detail, HistogramDocument, Polling, RowCounts, Smis, SmisUnknown, Thread,
     ThreadEvidence, WorstActivation, samples_file,

@@ -5,7 +5,7 @@
 //! check found is there in English too, beside the phrases that both languages say.
 //! In `run.json` each is an object with its `code` and the fields of its variant.
 
-use crate::{BusyProcess, LoadFailure, Phrase};
+use crate::{BusyProcess, LoadFailure, Phrase, RefusalCause};
 use plan::{CpuId, LoadSpec, Nanos, Scheduling};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -23,6 +23,15 @@ pub enum Warning {
         error: String,
         /// The program that lacks the rights.
         program: String,
+        /// What was found to keep the threads from it; empty: nothing was.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        causes: Vec<RefusalCause>,
+    },
+    /// The kernel ends a process of which a real-time thread runs for long without sleep
+    /// (RLIMIT_RTTIME).
+    RealTimeTimeout {
+        /// For so long.
+        after_ns: Nanos,
     },
     /// Pages may have to be read while measuring.
     MemoryNotLocked { reason: MemoryNotLocked },
@@ -328,6 +337,7 @@ impl Warning {
         matches!(
             self,
             Warning::NoRealTime { .. }
+                | Warning::RealTimeTimeout { .. }
                 | Warning::MemoryNotLocked { .. }
                 | Warning::DmaLatencyNotHeld { .. }
                 | Warning::IntervalShort { .. }

@@ -127,6 +127,11 @@ impl Scheduling {
         }
     }
 
+    /// Whether it is the same policy with a lower priority.
+    pub fn is_below(self, other: Scheduling) -> bool {
+        self.policy == other.policy && self.prio < other.prio
+    }
+
     /// Puts what was written together; what was not written takes its default.
     ///
     /// # Errors

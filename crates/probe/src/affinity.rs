@@ -6,10 +6,9 @@
 //! something else, and no limit: the kernel lets it ask. What the kernel does not give are CPUs
 //! that are offline or outside of the process's cpuset.
 
-use crate::thread::on_own_thread;
 use plan::{CpuId, ProcessCpus};
 use std::io;
-use system::scheduling;
+use system::scheduling::{self, on_own_thread};
 
 /// The CPUs of this process: where it runs, and what it may ask for.
 ///

@@ -6,11 +6,10 @@
 //! these threads are bound to none.
 
 use crate::attachment::{Attachment, Linux};
-use crate::thread::on_own_thread;
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::io;
-use system::scheduling::{Reservation, set_affinity_to_all, set_deadline};
+use system::scheduling::{Reservation, on_own_thread, set_affinity_to_all, set_deadline};
 
 /// Threads of Linux with a reservation, on CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug)]

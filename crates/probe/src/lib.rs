@@ -50,7 +50,7 @@ pub use affinity::process_cpus;
 pub use clock::{Calibration, Monotonic};
 pub use control::{Control, StopReason};
 pub use cycle::Counts;
-pub use measurement::{JOIN_TIMEOUT, Measurement, ProbeError, can_schedule};
+pub use measurement::{JOIN_TIMEOUT, Measurement, ProbeError};
 pub use memory::{MemoryLock, lock_memory, unlock_memory};
 pub use outcome::Woken;
 pub use probes::{

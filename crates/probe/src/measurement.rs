@@ -4,17 +4,16 @@
 use crate::cycle::BreakLimit;
 use crate::guard::Guard;
 use crate::probes::{ChosenProbe, ProbeSettingError};
-use crate::thread::{Decision, Interrupt, Outlives, StartBarrier, ThreadConfig, on_own_thread};
+use crate::thread::{Decision, Interrupt, Outlives, StartBarrier, ThreadConfig};
 use crate::{Consumer, Control, Cycle, Monotonic, ThreadResult, sys};
 use model::Quantity;
-use plan::{CpuId, Nanos, Policy, Run, Scheduling};
+use plan::{CpuId, Nanos, Run, Scheduling};
 use rustix::thread::Pid;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use system::scheduling::set_scheduling;
 
 /// Why measuring could not begin.
 #[derive(Debug, thiserror::Error)]
@@ -220,20 +219,6 @@ impl Measurement {
         };
         self.threads.drain(..).map(result).collect()
     }
-}
-
-/// Whether threads of this process may have this scheduling; tried on a thread of its own, because
-/// only the kernel knows (rights, limits, groups without real-time bandwidth).
-///
-/// # Errors
-/// What the kernel said.
-pub fn can_schedule(scheduling: Scheduling) -> io::Result<()> {
-    if scheduling.policy == Policy::Deadline {
-        // Not without the reservation of its probe, which says itself what the kernel refuses.
-        // There is nothing else to measure with.
-        return Ok(());
-    }
-    on_own_thread("teiji-try", move || set_scheduling(None, scheduling))
 }
 
 #[cfg(test)]

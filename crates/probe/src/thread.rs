@@ -256,15 +256,6 @@ fn used_since(before: io::Result<ThreadUsage>) -> Option<ThreadUsage> {
     Some(thread_usage().ok()?.since(before.ok()?))
 }
 
-/// Does something that changes the thread that does it, on a thread of its own.
-pub(crate) fn on_own_thread<T: Send + 'static>(
-    name: &str,
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    let thread = Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(work)?;
-    thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that tried it panicked")))
-}
-
 /// Writes to the part of the stack the loop may use.
 #[inline(never)]
 pub(crate) fn prefault_stack() {

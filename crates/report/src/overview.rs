@@ -255,11 +255,23 @@ impl<'a> Overview<'a> {
             Some(granted) if asked.policy.is_real_time() => {
                 Some(tr!(granted_instead_of_asked, granted, asked))
             }
-            _ if asked.policy.is_real_time() && !document.instrument.real_time => {
+            _ if asked.policy.is_real_time()
+                && !document.instrument.real_time
+                && self.lower_priority().is_none() =>
+            {
                 Some(tr!(ordinary_scheduling_instead_asked, asked))
             }
             _ => None,
         }
+    }
+
+    /// A real-time priority below the one asked for: `SCHED_FIFO 20 instead of SCHED_FIFO 90`.
+    pub(crate) fn lower_priority(&self) -> Option<String> {
+        let document = self.document();
+        let asked = document.run.scheduling;
+        let lower = document.threads.iter().find(|thread| thread.scheduling.is_below(asked))?;
+        (document.probe.taken_by() == TakenBy::OwnThreads)
+            .then(|| tr!(granted_instead_of_asked, granted = lower.granted(), asked))
     }
 
     /// Ordinary scheduling that was asked for: no fault, but no real-time figure either.

@@ -30,5 +30,5 @@ pub use isolated::isolated_not_measured;
 pub use live::{LiveThread, Progress};
 pub use loads_elsewhere::loads_elsewhere;
 pub use prepared_run::PreparedRun;
-pub use rights::{Granted, grant};
+pub use rights::{Granted, grant, timeout};
 pub use signals::Signals;

@@ -4,9 +4,11 @@
 use crate::sys::{self, Attributes};
 use libc::c_ulong;
 use plan::{CpuId, Nanos, Policy, Scheduling};
+use rustix::process::{Resource, getrlimit};
 use rustix::thread::Pid;
 use std::io;
 use std::ops::RangeInclusive;
+use std::thread::Builder;
 
 /// Bits of a word of a mask of CPUs.
 const WORD: u32 = c_ulong::BITS;
@@ -81,6 +83,7 @@ fn mask(cpus: &[CpuId]) -> Vec<c_ulong> {
 }
 
 /// Gives a thread this scheduling; its nice level stays, which nobody without rights may lower.
+/// Where the call is forbidden (a sandbox), an ordinary policy that it has already is granted.
 ///
 /// # Errors
 /// When it may not have it.
@@ -91,7 +94,12 @@ pub fn set_scheduling(thread: Option<Pid>, scheduling: Scheduling) -> io::Result
         priority: scheduling.prio.map_or(0, u32::from),
         ..Attributes::default()
     };
+    let is_had = || {
+        !scheduling.policy.is_real_time()
+            && sys::policy(number(thread)).is_ok_and(|had| had == scheduling.policy.number().into())
+    };
     sys::set_attributes(number(thread), attributes)
+        .or_else(|error| if is_had() { Ok(()) } else { Err(error) })
 }
 
 /// Gives a thread, by its number, another real-time priority. Its policy stays, and whether its
@@ -102,6 +110,40 @@ pub fn set_scheduling(thread: Option<Pid>, scheduling: Scheduling) -> io::Result
 pub fn set_priority(thread: u32, priority: u8) -> io::Result<()> {
     let thread = i32::try_from(thread).ok().filter(|thread| *thread > 0);
     sys::set_priority(thread.ok_or(io::ErrorKind::NotFound)?, priority.into())
+}
+
+/// Stack of a thread that tries something: small, because where all memory is locked every page of
+/// it is there from the beginning.
+const STACK_BYTES: usize = 128 * 1024;
+
+/// Does something that changes the thread that does it, on a thread of its own.
+///
+/// # Errors
+/// When no thread can be made, or what it does fails.
+pub fn on_own_thread<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    let thread = Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(work)?;
+    thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that tried it panicked")))
+}
+
+/// Whether threads of this process may have this scheduling. Tried on a thread of its own, because
+/// only the kernel knows (rights, limits, groups without real-time bandwidth).
+///
+/// # Errors
+/// What the kernel said.
+pub fn may_have(scheduling: Scheduling) -> io::Result<()> {
+    on_own_thread("teiji-try", move || set_scheduling(None, scheduling))
+}
+
+/// For how long a thread of SCHED_FIFO or SCHED_RR may run without sleep before the kernel ends the
+/// process (RLIMIT_RTTIME): at the soft limit by SIGXCPU, at the hard one by SIGKILL. None where it
+/// may for ever.
+pub fn real_time_timeout() -> Option<Nanos> {
+    let limit = getrlimit(Resource::Rttime);
+    let micros = limit.current.into_iter().chain(limit.maximum).min()?;
+    Some(Nanos(i64::try_from(micros).unwrap_or(i64::MAX).saturating_mul(1_000)))
 }
 
 /// What a thread asks of the kernel's admission control.

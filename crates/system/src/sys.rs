@@ -121,6 +121,16 @@ pub(crate) fn set_attributes(thread: libc::pid_t, mut attributes: Attributes) ->
     })
 }
 
+/// The number of a thread's policy. By the raw system call, as above.
+pub(crate) fn policy(thread: libc::pid_t) -> io::Result<libc::c_long> {
+    /// Beside the policy: children are not to inherit it (include/uapi/linux/sched.h).
+    const RESET_ON_FORK: libc::c_long = 0x4000_0000;
+    // SAFETY: sched_getscheduler takes a number and touches no memory.
+    let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, thread) };
+    done(policy)?;
+    Ok(policy & !RESET_ON_FORK)
+}
+
 pub(crate) fn set_priority(thread: libc::pid_t, priority: libc::c_int) -> io::Result<()> {
     // SAFETY: sched_setparam reads one int, the only member of its struct sched_param, from the
     // pointer, which is to a live int; the call writes nothing.

@@ -3,7 +3,7 @@
 
 use super::words::{Vocabulary, is_plain};
 use super::{Anonymiser, each, each_key};
-use crate::{LoadFailure, MemoryNotLocked, OtherWarning, Phrase, Warning};
+use crate::{LoadFailure, MemoryNotLocked, OtherWarning, Phrase, RefusalCause, Warning};
 use serde_json::{Map, Value};
 
 impl Anonymiser<'_> {
@@ -11,9 +11,10 @@ impl Anonymiser<'_> {
         let ours = |text: &str| self.ours("value", text);
         let whole = |text: &str| self.whole("path", text);
         match warning {
-            Warning::NoRealTime { error, program, asked: _, granted: _ } => {
+            Warning::NoRealTime { error, program, causes, asked: _, granted: _ } => {
                 *error = self.error(error);
                 *program = whole(program);
+                causes.iter_mut().for_each(|cause| self.cause(cause));
             }
             Warning::MemoryNotLocked { reason: MemoryNotLocked::Error(error) } => {
                 *error = self.error(error);
@@ -82,6 +83,7 @@ impl Anonymiser<'_> {
             | Warning::StreamUnread { from, bytes: _ } => *from = whole(from),
             // Numbers alone. Each field is named, so that one more asks whether it is a name.
             Warning::MemoryNotLocked { reason: MemoryNotLocked::LimitBytes(_) }
+            | Warning::RealTimeTimeout { after_ns: _ }
             | Warning::IntervalShort { interval_ns: _, missed_percent: _, cpu: _ }
             | Warning::DiskSlow { max_delay_ns: _ }
             | Warning::ThreadUnresponsive { thread: _, cpu: _, waited_ns: _ }
@@ -109,6 +111,16 @@ impl Anonymiser<'_> {
         keep_if_it_says(phrase, said);
         if let Some(phrase) = phrase {
             phrase.texts_mut(&|text| *text = self.sentence(text));
+        }
+    }
+
+    fn cause(&self, cause: &mut RefusalCause) {
+        match cause {
+            RefusalCause::Limit { container, allowed: _, hard: _, in_user_namespace: _ } => {
+                each(container, |text| self.ours("value", text));
+            }
+            RefusalCause::ControlGroup { group, version: _ } => *group = self.whole("path", group),
+            RefusalCause::SystemCall { seccomp: _ } => {}
         }
     }
 

@@ -481,5 +481,11 @@ pub(crate) fn no_real_time() -> Warning {
         granted,
         error,
         program: "target/x86_64-unknown-linux-musl/release/teiji".into(),
+        causes: vec![model::RefusalCause::Limit {
+            allowed: 0,
+            hard: Some(0),
+            in_user_namespace: false,
+            container: None,
+        }],
     }
 }

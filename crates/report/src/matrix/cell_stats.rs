@@ -461,7 +461,8 @@ impl Texts {
         let lost = (lost > 0).then(|| tr!(lost_samples, samples = counted(lost, texts::n_samples)));
         let other = other.then(|| tr!(repeats_come_from_different));
         let differ = differ.then(|| tr!(repeats_in_lab_differ));
-        for caveat in [overview.cut_short(), lost, other, differ].into_iter().flatten() {
+        let lower = overview.lower_priority().map(|how| tr!(lower_priority_how, how));
+        for caveat in [lower, overview.cut_short(), lost, other, differ].into_iter().flatten() {
             if !self.run_caveats.contains(&caveat) {
                 self.run_caveats.push(caveat);
             }

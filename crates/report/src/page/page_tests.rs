@@ -236,8 +236,9 @@ pub(crate) fn evil_warnings(evil: &str) -> Vec<Warning> {
     let (program, place, text) = (evil.to_owned(), evil.to_owned(), evil.to_owned());
     let (asked, granted) = (plan::Scheduling::DEFAULT, plan::Scheduling::OTHER);
     let fields = [(evil.to_owned(), text.clone().into())].into_iter().collect();
+    let causes = vec![model::RefusalCause::ControlGroup { group: text.clone(), version: 1 }];
     vec![
-        Warning::NoRealTime { asked, granted, error: text.clone(), program },
+        Warning::NoRealTime { asked, granted, error: text.clone(), program, causes },
         Warning::AccountingDiffers { place, counted: text.clone(), recorded: text },
         Warning::Other(model::OtherWarning { code: evil.to_owned(), fields }),
     ]

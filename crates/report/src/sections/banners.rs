@@ -7,6 +7,7 @@ use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
 use crate::sections::lab;
+use crate::sections::verdict::capitalised;
 use crate::warnings::{NextStep, WarningText, localised_finding, warning_text};
 use model::{Document, TakenBy, Warning};
 
@@ -52,10 +53,17 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
             }
         };
         let document = overview.document();
-        banners.extend(overview.no_real_time().map(|how| {
-            Banner::new(texts::no_real_time, tr!(measured, measured = measured(&how)))
-                .next(denied(document))
-        }));
+        let refused = |title: Text, how: &str| {
+            let (text, warning) = (tr!(measured, measured = measured(how)), denied(document));
+            let why = warning.map(|warning| {
+                let evidence = format::clip(&warning_text(warning).evidence, MAX_LETTERS);
+                format!(" {}", tr!(measured, measured = capitalised(&evidence)))
+            });
+            Banner::new(title, text + &why.unwrap_or_default()).next(warning)
+        };
+        banners.extend(overview.no_real_time().map(|how| refused(texts::no_real_time, &how)));
+        let lower = overview.lower_priority();
+        banners.extend(lower.map(|how| refused(texts::lower_priority_sentence, &how)));
         let mut add = |title, text: Option<String>| {
             banners.extend(text.map(|text| Banner::new(title, text)));
         };
@@ -122,7 +130,7 @@ const fn is_denied(warning: &Warning) -> bool {
 
 /// Warnings in the order they were recorded, without the one at the top.
 pub(crate) fn below_the_top<'a>(overview: &'a Overview<'_>) -> impl Iterator<Item = &'a Warning> {
-    let at_the_top = overview.no_real_time().is_some();
+    let at_the_top = overview.no_real_time().or_else(|| overview.lower_priority()).is_some();
     overview
         .recorded
         .document

@@ -166,10 +166,13 @@ pub(crate) fn in_short(document: &Document) -> Vec<String> {
 pub(crate) fn own(document: &Document) -> Vec<String> {
     let asked = document.run.scheduling.policy.is_real_time()
         && document.probe.taken_by() == TakenBy::OwnThreads;
-    let granted = document.instrument.real_time
+    let is_lower =
+        document.threads.iter().any(|one| one.scheduling.is_below(document.run.scheduling));
+    let granted = (document.instrument.real_time || is_lower)
         && document.threads.iter().all(|one| one.scheduling.policy.is_real_time());
     let own = [
         (asked && !granted).then(|| tr!(no_real_time_rights)),
+        (asked && granted && is_lower).then(|| tr!(lower_priority_in_short)),
         cut_short(document).map(|_| tr!(cut_short)),
         document
             .threads

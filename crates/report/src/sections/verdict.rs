@@ -91,6 +91,15 @@ fn rights(all: &[Overview<'_>]) -> Option<String> {
         let names: Vec<&str> = denied.iter().map(|(overview, _)| overview.name.as_str()).collect();
         return Some(tr!(no_real_time_rights_in, names = list(&names), how));
     }
+    let lower: Vec<(&Overview<'_>, String)> =
+        all.iter().filter_map(|o| o.lower_priority().map(|how| (o, how))).collect();
+    if let Some((_, how)) = lower.first() {
+        if lower.len() == all.len() {
+            return Some(tr!(lower_priority_how, how));
+        }
+        let names: Vec<&str> = lower.iter().map(|(overview, _)| overview.name.as_str()).collect();
+        return Some(tr!(lower_priority_in, names = list(&names), how));
+    }
     let policy = all.iter().find_map(Overview::ordinary)?;
     all.iter()
         .all(|overview| overview.ordinary().is_some())
@@ -348,6 +357,26 @@ mod tests {
         assert!(
             output(&[recorded]).starts_with("Ordinary scheduling (SCHED_OTHER): worst latency")
         );
+    }
+
+    /// It was called a lack of real-time rights, and ordinary scheduling.
+    #[test]
+    fn a_lower_priority_than_asked_comes_first() {
+        let mut recorded = Synthetic::idle().samples(IDLE).build();
+        recorded.document.instrument.real_time = false;
+        for thread in &mut recorded.document.threads {
+            thread.scheduling.prio = Some(20);
+        }
+        assert_eq!(
+            output(std::slice::from_ref(&recorded)),
+            "Lower priority than asked (SCHED_FIFO 20 instead of SCHED_FIFO 90): worst latency \
+             83.4 µs with no load added. 4 of 4 activations on time."
+        );
+        let both = [recorded.clone(), Synthetic::hackbench().samples(IDLE).build()];
+        assert!(output(&both).starts_with(
+            "Lower priority than asked in idle (SCHED_FIFO 20 instead of SCHED_FIFO 90); steal"
+        ));
+        assert_eq!(crate::sections::caveats::own(&recorded.document), ["lower priority"]);
     }
 
     /// Without --no-sync a power cut costs no more than SIGKILL.

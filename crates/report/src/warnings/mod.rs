@@ -95,6 +95,7 @@ pub(crate) fn subject(warning: &Warning) -> String {
         Warning::Other(OtherWarning { code, .. }) => code.clone(),
         // Of these there is one in a run, or one for each thread or CPU.
         Warning::NoRealTime { .. }
+        | Warning::RealTimeTimeout { .. }
         | Warning::MemoryNotLocked { .. }
         | Warning::DmaLatencyNotHeld { .. }
         | Warning::IntervalShort { .. }

@@ -7,10 +7,10 @@ use crate::format::{count, counted, micros};
 use crate::language::{Language, Text, current_language, texts, tr};
 use model::check_text;
 use model::{
-    BusyCpu, BusyProcess, LoadFailure, MemoryNotLocked, NotHeld, OtherWarning, Steady, StolenTime,
-    Warning,
+    BusyCpu, BusyProcess, LoadFailure, MemoryNotLocked, NotHeld, OtherWarning, RefusalCause,
+    Steady, StolenTime, Warning,
 };
-use plan::{CpuList, LoadSpec, Nanos};
+use plan::{CpuList, LoadSpec, Nanos, Scheduling};
 use serde_json::Value;
 
 /// As many as a tired engineer reads; the recording holds them all.
@@ -33,11 +33,17 @@ fn command(text: &str) -> NextStep {
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of warning")]
 fn sentences(warning: &Warning) -> (String, String, NextStep) {
     match warning {
-        Warning::NoRealTime { asked, granted, error, program: _ } => (
-            tr!(without_real_time, granted, asked),
-            tr!(without_real_time_seen, asked, error),
-            // Not setcap, which gives them to everybody who may run the file.
-            advice(texts::without_real_time_next),
+        Warning::NoRealTime { asked, granted, error, program: _, causes } => {
+            let message = match granted.prio {
+                Some(prio) => tr!(lower_priority_measured, granted, asked, prio),
+                None => tr!(without_real_time, granted, asked),
+            };
+            (message, refused(*asked, error, causes), Advice(refused_next(*asked, causes)))
+        }
+        Warning::RealTimeTimeout { after_ns } => (
+            tr!(real_time_timeout, after = after_ns),
+            tr!(real_time_timeout_seen, after = after_ns),
+            advice(texts::real_time_timeout_next),
         ),
         Warning::MemoryNotLocked { reason } => {
             let (evidence, next_step) = match reason {
@@ -424,6 +430,50 @@ fn failure_text(failure: &LoadFailure) -> String {
 }
 
 /// Items of a list, and how many are left out.
+/// What the kernel said, and what was found to be its reason.
+fn refused(asked: Scheduling, error: &str, causes: &[RefusalCause]) -> String {
+    let cause = |cause: &RefusalCause| match cause {
+        RefusalCause::Limit { allowed, in_user_namespace: false, .. } => {
+            tr!(refused_by_limit, allowed)
+        }
+        RefusalCause::Limit { allowed, .. } => tr!(refused_in_user_namespace, allowed),
+        RefusalCause::ControlGroup { group, .. } => tr!(refused_in_group, group),
+        RefusalCause::SystemCall { seccomp: true } => tr!(refused_by_filter),
+        RefusalCause::SystemCall { .. } => tr!(refused_whatever_is_asked),
+    };
+    let said = tr!(without_real_time_seen, asked, error);
+    std::iter::once(said).chain(causes.iter().map(cause)).collect::<Vec<_>>().join("; ")
+}
+
+/// What removes each of the causes; of an unknown one, where to look.
+fn refused_next(asked: Scheduling, causes: &[RefusalCause]) -> String {
+    let wanted = asked.prio.unwrap_or(0);
+    let next = |cause: &RefusalCause| match cause {
+        RefusalCause::Limit { hard, .. } if hard.is_none_or(|hard| hard >= wanted.into()) => {
+            tr!(raise_the_limit, wanted)
+        }
+        RefusalCause::Limit { in_user_namespace: false, container: None, .. } => {
+            // Not setcap, which gives them to everybody who may run the file.
+            tr!(without_real_time_next)
+        }
+        RefusalCause::Limit { .. } => tr!(limits_from_outside),
+        RefusalCause::ControlGroup { version: 1, .. } => {
+            tr!(leave_the_group, file = "/sys/fs/cgroup/cpu/tasks")
+        }
+        RefusalCause::ControlGroup { .. } => {
+            tr!(leave_the_group, file = "/sys/fs/cgroup/cgroup.procs")
+        }
+        RefusalCause::SystemCall { .. } => tr!(allow_the_call),
+    };
+    if causes.is_empty() {
+        return tr!(refused_for_unknown_reasons);
+    }
+    // Limits last: their command ends the sentence.
+    let (limits, others): (Vec<_>, Vec<_>) =
+        causes.iter().partition(|cause| matches!(cause, RefusalCause::Limit { .. }));
+    others.into_iter().chain(limits).map(next).collect::<Vec<_>>().join(" ")
+}
+
 fn list(items: impl ExactSizeIterator<Item = String>) -> String {
     let left_out = items.len().saturating_sub(MAX_NAMED);
     let mut named: Vec<String> = items.take(MAX_NAMED).collect();

@@ -4,8 +4,8 @@
 use super::*;
 use crate::language::{Language, in_language};
 use model::{
-    BusyCpu, BusyProcess, FrequencyChange, LoadFailure, MemoryNotLocked, NotHeld, Steady,
-    StolenTime, phrase,
+    BusyCpu, BusyProcess, FrequencyChange, LoadFailure, MemoryNotLocked, NotHeld, RefusalCause,
+    Steady, StolenTime, phrase,
 };
 use plan::{CpuId, LoadSpec, Nanos, Scheduling};
 use std::collections::BTreeSet;
@@ -58,6 +58,25 @@ fn program_ended(status: Option<i32>, signal: Option<i32>) -> Warning {
     }
 }
 
+fn no_real_time(granted: Scheduling, causes: Vec<RefusalCause>) -> Warning {
+    Warning::NoRealTime {
+        asked: Scheduling::DEFAULT,
+        granted,
+        error: "not permitted".into(),
+        program: "/opt/teiji".into(),
+        causes,
+    }
+}
+
+fn limit(allowed: u64, in_user_namespace: bool) -> RefusalCause {
+    let (hard, container) = (Some(allowed), None);
+    RefusalCause::Limit { allowed, hard, in_user_namespace, container }
+}
+
+fn group(version: u8) -> RefusalCause {
+    RefusalCause::ControlGroup { group: "/sys/fs/cgroup/cpu/a".into(), version }
+}
+
 /// Each kind, and where it says different things, each of them.
 fn all() -> Vec<Warning> {
     let text = str::to_owned;
@@ -82,12 +101,13 @@ fn all() -> Vec<Warning> {
     let (clocksource, available) = (text("hpet"), vec![text("hpet"), text("acpi_pm")]);
     let fields = serde_json::from_str(r#"{"celsius": 105, "zone": "cpu-thermal"}"#).unwrap();
     let mut all = vec![
-        Warning::NoRealTime {
-            asked,
-            granted,
-            error: text("not permitted"),
-            program: text("/opt/teiji"),
-        },
+        no_real_time(granted, vec![limit(0, false)]),
+        no_real_time(Scheduling { prio: Some(20), ..asked }, vec![limit(20, false)]),
+        no_real_time(granted, vec![limit(0, true), group(1), group(2)]),
+        no_real_time(granted, vec![RefusalCause::SystemCall { seccomp: true }]),
+        no_real_time(granted, vec![RefusalCause::SystemCall { seccomp: false }]),
+        no_real_time(granted, Vec::new()),
+        Warning::RealTimeTimeout { after_ns: Nanos::from_millis(200) },
         Warning::MemoryNotLocked { reason: MemoryNotLocked::LimitBytes(65_536) },
         Warning::MemoryNotLocked { reason: MemoryNotLocked::Error(text("refused")) },
         held(NotHeld::NotFound),
@@ -282,7 +302,8 @@ fn kind(warning: &Warning) -> usize {
         Warning::StreamOffPeriod { .. } => 36,
         Warning::FellBack { .. } => 37,
         Warning::MachineCheck { .. } => 38,
-        Warning::Other { .. } => 39,
+        Warning::RealTimeTimeout { .. } => 39,
+        Warning::Other { .. } => 40,
     }
 }
 
@@ -308,7 +329,7 @@ fn what_a_check_found_is_in_japanese_where_its_phrase_says_so() {
 #[test]
 fn every_kind_has_its_sentences_in_both_languages() {
     let all = all();
-    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=39).collect());
+    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=40).collect());
     for warning in &all {
         let (english, japanese) = (warning_text(warning), in_japanese(warning));
         assert!(!english.message.is_empty() && is_japanese(&japanese.message), "{japanese:?}");
@@ -358,6 +379,63 @@ fn warnings_are_true_of_every_probe() {
             assert_eq!(of_one_probe, None, "{text}");
         }
     }
+}
+
+/// Root in a control group without time was advised to give the program capabilities.
+#[test]
+fn advice_follows_from_the_cause_of_a_refusal() {
+    let said = |granted, causes| {
+        let text = warning_text(&no_real_time(granted, causes));
+        (text.message.clone(), text.evidence.clone(), text.next_step.to_string())
+    };
+    let (message, seen, next) = said(Scheduling::OTHER, vec![group(1)]);
+    assert_eq!(
+        message,
+        "No real-time rights: measured with SCHED_OTHER, not SCHED_FIFO 90. The figures say \
+         little about real-time threads."
+    );
+    assert_eq!(
+        seen,
+        "the kernel refused SCHED_FIFO 90: not permitted; the control group \
+         /sys/fs/cgroup/cpu/a has no time for real-time threads (RT_GROUP_SCHED)"
+    );
+    assert_eq!(
+        next,
+        "Start it from a shell in the root control group: echo $$ | sudo tee \
+         /sys/fs/cgroup/cpu/tasks. For other ways see teiji check (rt-group-scheduling)."
+    );
+    let twenty = Scheduling { prio: Some(20), ..Scheduling::DEFAULT };
+    let (message, seen, next) = said(twenty, vec![limit(20, false)]);
+    assert_eq!(
+        message,
+        "Lower priority than asked: measured with SCHED_FIFO 20, not SCHED_FIFO 90. Threads above \
+         20 delay what is measured."
+    );
+    assert_eq!(
+        seen,
+        "the kernel refused SCHED_FIFO 90: not permitted; the limit on real-time priorities \
+         (RLIMIT_RTPRIO) is 20"
+    );
+    assert!(next.ends_with("sudo prlimit --pid $$ --rtprio=95 --memlock=unlimited"), "{next}");
+    let raised = RefusalCause::Limit {
+        allowed: 0,
+        hard: Some(95),
+        in_user_namespace: false,
+        container: None,
+    };
+    let next = |causes| said(Scheduling::OTHER, causes).2;
+    assert_eq!(next(vec![raised]), "Raise the limit, which needs no right: ulimit -S -r 90");
+    assert_eq!(
+        next(Vec::new()),
+        "The reason is not known. teiji check shows what this user may do (rights-real-time, \
+         rt-group-scheduling)."
+    );
+    // Each cause that there is, the one with a command at its end last.
+    let both = next(vec![limit(0, false), group(2)]);
+    assert!(
+        both.starts_with("Start it from a shell") && both.ends_with("--memlock=unlimited"),
+        "{both}"
+    );
 }
 
 #[test]

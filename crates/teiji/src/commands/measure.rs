@@ -10,7 +10,7 @@ use crate::output;
 use crate::signals;
 use anyhow::{Context, anyhow};
 use judge::{Gate, Verdict};
-use model::{End, Recorded, Warning};
+use model::{End, Recorded, TakenBy, Warning};
 use plan::Limit;
 use plan::{MachineTime, Nanos, ProcessCpus, Run};
 use probe::ChosenProbe;
@@ -208,15 +208,14 @@ pub fn warn(warning: &Warning) {
     output::complain(&warning_line(warning));
 }
 
-/// What a warning says, and what to do.
+/// What a warning says, what was seen, and what to do.
 pub fn message(warning: &Warning) -> String {
     let text = warning_text(warning, Language::English);
-    format!("{} {}", text.message, text.next_step)
+    format!("{} Seen: {}. {}", text.message, text.evidence, text.next_step)
 }
 
 fn warning_line(warning: &Warning) -> String {
-    let text = warning_text(warning, Language::English);
-    format!("Warning: {} Seen: {}. {}", text.message, text.evidence, text.next_step)
+    format!("Warning: {}", message(warning))
 }
 
 /// The probe that nobody has named, where it is not the usual one.
@@ -314,9 +313,11 @@ pub fn order(
         .map(|spec| load::check(spec, &cpus.inherited, &cpus.usable, &limits))
         .collect::<Result<Vec<_>, _>>()?;
     let elsewhere = runner::loads_elsewhere(&run, &loads);
+    let measures_itself = probe.statement(&run).taken_by() == TakenBy::OwnThreads;
     let warnings = warnings
         .into_iter()
         .chain(elsewhere)
+        .chain(runner::timeout(granted.scheduling).filter(|_| measures_itself))
         .chain(try_interval(&run, &probe, granted.scheduling)?)
         .collect();
     Ok(PreparedRun {

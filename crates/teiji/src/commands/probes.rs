@@ -3,7 +3,10 @@
 
 use crate::commands::{plans, probe_flags};
 use crate::exit::{CommandResult, DONE};
+use plan::Scheduling;
 use probe::{PROBES, Probe, ProbeSetting};
+use report::{Language, warning_text};
+use runner::{Granted, grant};
 use serde_json::{Value, json};
 
 #[derive(clap::Args)]
@@ -24,12 +27,19 @@ pub fn run(args: &Args) -> CommandResult {
         None => PROBES.iter().filter(|probe| !probe_flags::is_example(probe)).collect(),
         Some(name) => vec![probe::find(name)?],
     };
+    let Granted { scheduling, warning: refused } = grant(Scheduling::DEFAULT);
     if args.json {
         let all: Vec<Value> = all.into_iter().map(as_json).collect();
-        say!("{:#}\n", json!({ "probes": all }));
+        say!("{:#}\n", json!({ "probes": all, "refused": refused }));
         return Ok(DONE);
     }
     let mut text: String = all.iter().map(|probe| as_text(probe)).collect();
+    if let Some(warning) = refused {
+        let said = warning_text(&warning, Language::English);
+        let (asked, evidence, next) = (Scheduling::DEFAULT, said.evidence, said.next_step);
+        let paragraph = format!("Threads get {scheduling} here, not {asked}: {evidence}. {next}");
+        text += &format!("\n{}", plans::indented(&paragraph, 0));
+    }
     let name = match all[..] {
         [one] => {
             text += "\n";

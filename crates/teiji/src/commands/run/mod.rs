@@ -14,7 +14,7 @@ pub use shipped::{PLANS as SHIPPED, about, text as shipped_text};
 pub use table::{Begun, TableDetail, fill, is_folder, limits, table, text};
 
 use crate::commands::lab::{chosen_qemu, kernel_of};
-use crate::commands::measure::{left_out, message, process_cpus};
+use crate::commands::measure::{left_out, process_cpus, warn};
 use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
 use crate::output::{self, counted};
 use crate::signals;
@@ -367,7 +367,7 @@ fn warn_of_cpus_left_out(points: &[PlanEntry]) -> anyhow::Result<()> {
         .collect();
     warnings.dedup();
     for warning in warnings {
-        complain!("Warning: {}", message(&warning));
+        warn(&warning);
     }
     Ok(())
 }

@@ -48,7 +48,7 @@ pub fn exclusive() -> RwLockWriteGuard<'static, ()> {
 
 /// Whether threads may have real-time priority here.
 pub fn may_real_time() -> bool {
-    probe::can_schedule(Scheduling::DEFAULT).is_ok()
+    system::scheduling::may_have(Scheduling::DEFAULT).is_ok()
 }
 
 /// The same for a test that checks less without: that is said.
