@@ -6,6 +6,7 @@ use super::debug_table::{DEBUG_ARGUMENTS, DEBUG_OPTIONS};
 use super::words::is_one_off;
 use host::HostRoot;
 use host::regular_file::{MAX_BYTES, text_of};
+use model::kernel_version;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -138,7 +139,7 @@ impl KernelConfig {
         if let Some((_, version)) =
             line.strip_prefix("# Linux/").and_then(|title| title.split_once(' '))
         {
-            self.version = self.version.or_else(|| version_of(version));
+            self.version = self.version.or_else(|| kernel_version(version));
         }
         let Some((name, value)) =
             line.strip_prefix("CONFIG_").and_then(|line| line.split_once('='))
@@ -250,13 +251,6 @@ fn odd(line: &str) -> Option<String> {
     };
     let meant = looks_like(option).filter(|_| !is_asked(option) && !RIGHT_TOO.contains(&option))?;
     Some(format!("CONFIG_{option} looks like CONFIG_{meant}"))
-}
-
-/// Version and patch level, of a release such as `6.1.0-56-rt-amd64`.
-pub(crate) fn version_of(release: &str) -> Option<(u32, u32)> {
-    let mut numbers =
-        release.split(|letter: char| !letter.is_ascii_digit()).map(|number| number.parse().ok());
-    Some((numbers.next()??, numbers.next()??))
 }
 
 const NO_LINE: &str = "it holds no kernel configuration: it has no line such as CONFIG_HZ=250";

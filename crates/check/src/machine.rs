@@ -3,11 +3,12 @@
 
 use super::arguments::Arguments;
 use super::cgroups;
-use super::config::{KernelConfig, version_of};
+use super::config::KernelConfig;
 use super::files::Files;
 use super::sets::{sorted, without};
 use super::thread::{self, Thread};
 use host::{HostRoot, ProcessLines, cpu, kernel};
+use model::kernel_version;
 use plan::CpuId;
 use std::cell::OnceCell;
 use std::ops::Deref;
@@ -56,8 +57,10 @@ pub struct Machine<'a> {
     threads: OnceCell<Vec<Thread>>,
     /// A process that is measured, and is not in its own way.
     program: Option<u32>,
-    /// Whether no thread that is measured has a real-time policy.
+    /// Whether no thread of a program that is measured has a real-time policy.
     is_ordinary: bool,
+    /// Whether threads of ordinary scheduling measure.
+    has_ordinary_threads: bool,
     spared: OnceCell<Vec<u32>>,
     /// Whether somebody set CPUs apart, where that is known otherwise than by their number.
     chosen: Option<bool>,
@@ -83,12 +86,15 @@ impl<'a> Machine<'a> {
             offline_isolated: Vec::new(),
             arguments: Arguments::of(
                 &files.text("proc/cmdline").unwrap_or_default(),
-                files.text("proc/sys/kernel/osrelease").and_then(|release| version_of(&release)),
+                files
+                    .text("proc/sys/kernel/osrelease")
+                    .and_then(|release| kernel_version(&release)),
             ),
             config: OnceCell::new(),
             threads: OnceCell::new(),
             program: None,
             is_ordinary: false,
+            has_ordinary_threads: false,
             spared: OnceCell::new(),
             chosen: None,
             files,
@@ -113,7 +119,18 @@ impl<'a> Machine<'a> {
         self
     }
 
-    /// Whether no thread that is measured has a real-time policy.
+    /// With threads of ordinary scheduling that measure, or not.
+    pub(crate) fn measured_by(mut self, ordinary_threads: bool) -> Self {
+        self.has_ordinary_threads = ordinary_threads;
+        self
+    }
+
+    /// Whether what is to be on time has no real-time policy, here or in a program.
+    pub(crate) fn measures_ordinary(&self) -> bool {
+        self.is_ordinary || self.has_ordinary_threads
+    }
+
+    /// Whether no thread of a program that is measured has a real-time policy.
     pub(crate) fn is_ordinary(&self) -> bool {
         self.is_ordinary
     }
@@ -212,7 +229,7 @@ impl<'a> Machine<'a> {
 
     /// Version and patch level of the kernel, of a release such as `6.1.0-56-rt-amd64`.
     pub(crate) fn kernel_version(&self) -> Option<(u32, u32)> {
-        version_of(&self.text("proc/sys/kernel/osrelease")?)
+        kernel_version(&self.text("proc/sys/kernel/osrelease")?)
     }
 
     /// The kernel's configuration, or why it is not known.

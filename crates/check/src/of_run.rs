@@ -40,6 +40,8 @@ pub struct RunCheck {
     program: Option<u32>,
     /// Whether no thread of the program has a real-time policy.
     is_ordinary: bool,
+    /// Whether the run's own threads have none.
+    has_ordinary_threads: bool,
     /// What was bad when the run began, and could be changed since.
     before: Vec<Finding>,
 }
@@ -58,7 +60,13 @@ impl RunCheck {
             .filter(|cpus| !cpus.is_empty())
             .or_else(|| Some(host.online_cpus()));
         let options = CheckOptions::to_measure(cpus, priority);
-        let mut check = RunCheck { options, program: None, is_ordinary: false, before: Vec::new() };
+        let mut check = RunCheck {
+            options,
+            program: None,
+            is_ordinary: false,
+            has_ordinary_threads: scheduling.is_some_and(|own| !own.policy.is_real_time()),
+            before: Vec::new(),
+        };
         let is_wanted = |check: &Check| check.tunable && !OF_THREADS.contains(&check.id);
         check.before = check.bad(Machine::new(host, &check.options), is_wanted);
         check
@@ -114,7 +122,9 @@ impl RunCheck {
     fn bad(&self, machine: Machine<'_>, is_wanted: impl Fn(&Check) -> bool) -> Vec<Finding> {
         // CPUs that nobody set apart are as busy with interrupts as any.
         let are_isolated = machine.measured().iter().all(|cpu| machine.isolated.contains(cpu));
-        let machine = machine.in_run(are_isolated, self.program, self.is_ordinary);
+        let machine = machine
+            .in_run(are_isolated, self.program, self.is_ordinary)
+            .measured_by(self.has_ordinary_threads);
         let wanted = checks().filter(|check| is_wanted(check) && !WARNED_OF.contains(&check.id));
         wanted
             .filter_map(|check| look(&machine, check))

@@ -47,6 +47,23 @@ fn what_was_bad_when_the_run_began_is_said_when_it_has_ended() {
     );
 }
 
+/// SCHED_FIFO was said to suffer from it, which is not held to it.
+#[test]
+fn a_quota_is_bad_for_ordinary_threads_alone() {
+    let dir = four_cpus("");
+    let host = HostRoot::at(dir.path());
+    file(dir.path(), "proc/self/cgroup", "0::/a\n");
+    file(dir.path(), "sys/fs/cgroup/a/cpu.max", "20000 100000\n");
+    let of = |scheduling| {
+        let check = RunCheck::begin(&host, &cpus(&[1]), scheduling);
+        check.end(&host, &host.process_lines())
+    };
+    let quota = [("cpu-quota", "20000 µs of each 100000 µs (/sys/fs/cgroup/a/cpu.max)")];
+    assert_eq!(said(&of(Some(Scheduling::OTHER))), quota);
+    assert_eq!(said(&of(at(90))), []);
+    assert_eq!(said(&of(Some(Scheduling::DEADLINE))), []);
+}
+
 /// They are read when the run has ended.
 #[test]
 fn threads_delay_no_run() {

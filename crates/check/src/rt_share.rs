@@ -6,19 +6,15 @@ use super::cgroups::own_group;
 use super::finding::Seen;
 use super::machine::{Machine, Purpose};
 use super::words::{cpu_words, for_each, from_shell_in};
-use model::{Phrase, RefusalCause, phrase};
+use model::{FairServer, Phrase, RefusalCause, phrase};
 use plan::CpuId;
 
-/// From here on a server of SCHED_DEADLINE serves ordinary threads that starve, and only control
-/// groups throttle real-time threads.
-const WITH_FAIR_SERVER: (u32, u32) = (6, 12);
 /// Where rt_group_sched= came in. Before, the kernel takes it for a variable of init.
 const WITH_GROUP_ARGUMENT: (u32, u32) = (6, 16);
-const RUNTIME: &str = "proc/sys/kernel/sched_rt_runtime_us";
-/// Where the fair server of each CPU can be set.
-const FAIR_SERVER: &str = "sys/kernel/debug/sched/fair_server";
+const FAIR_SERVER: &str = FairServer::FOLDER;
 /// What else the scheduler shows there.
 const DEBUG_OF_SCHEDULER: &str = "sys/kernel/debug/sched";
+const RUNTIME: &str = "proc/sys/kernel/sched_rt_runtime_us";
 /// Where version 1 of the controller is mounted.
 const GROUPS: &str = "sys/fs/cgroup/cpu";
 
@@ -68,23 +64,23 @@ fn without_protection(machine: &Machine<'_>, command: &str) -> String {
 /// Whether ordinary threads have a server of their own.
 pub fn has_fair_server(machine: &Machine<'_>) -> bool {
     machine.exists(FAIR_SERVER)
-        || machine.kernel_version().is_some_and(|version| version >= WITH_FAIR_SERVER)
+        || machine
+            .text("proc/sys/kernel/osrelease")
+            .is_some_and(|release| FairServer::is_in(&release))
 }
 
 fn fair_server(machine: &Machine<'_>, runtime: i64) -> Option<Seen> {
     let measured = machine.measured();
-    let of = |cpu: &CpuId| {
-        let number = |name: &str| machine.number(&format!("{FAIR_SERVER}/cpu{cpu}/{name}"));
-        Some((*cpu, number("runtime")?, number("period")?))
-    };
-    let known: Vec<(CpuId, i64, i64)> = measured.iter().filter_map(of).collect();
+    let number = |path: &str| machine.number(path);
+    let of = |cpu: &CpuId| Some((*cpu, FairServer::of_cpu(*cpu, number)?));
+    let known: Vec<(CpuId, FairServer)> = measured.iter().filter_map(of).collect();
     if known.len() < measured.len() {
         return hidden_server(machine, runtime);
     }
-    let on: Vec<CpuId> =
-        known.iter().filter(|(_, runtime, _)| *runtime > 0).map(|(cpu, ..)| *cpu).collect();
-    let Some((_, share, period)) =
-        known.iter().filter(|(_, runtime, _)| *runtime > 0).max_by_key(|(_, runtime, _)| *runtime)
+    let is_on = |(_, server): &&(CpuId, FairServer)| server.runtime_ns > 0;
+    let on: Vec<CpuId> = known.iter().filter(is_on).map(|(cpu, _)| *cpu).collect();
+    let Some((_, FairServer { runtime_ns: share, period_ns: period })) =
+        known.iter().filter(is_on).max_by_key(|(_, server)| server.runtime_ns)
     else {
         return Seen::ok(
             "no fair server: a real-time thread that does not sleep stops its CPU for everything \
@@ -151,6 +147,10 @@ fn has_group_scheduling(machine: &Machine<'_>) -> Option<bool> {
     })
 }
 
+fn has_group_argument(machine: &Machine<'_>) -> bool {
+    machine.kernel_version().is_some_and(|version| version >= WITH_GROUP_ARGUMENT)
+}
+
 /// What the own control group of version 1 leaves real-time threads, where it says so.
 fn own_share(machine: &Machine<'_>) -> Option<(String, i64)> {
     let group = own_group(machine, Some("cpu"))?;
@@ -187,10 +187,6 @@ fn group_of_version_2(machine: &Machine<'_>) -> Option<String> {
         group = group.rsplit_once('/').map(|(parent, _)| parent.to_owned()).unwrap_or_default();
     }
     None
-}
-
-fn has_group_argument(machine: &Machine<'_>) -> bool {
-    machine.kernel_version().is_some_and(|version| version >= WITH_GROUP_ARGUMENT)
 }
 
 pub(crate) fn group_scheduling(machine: &Machine<'_>) -> Option<Seen> {

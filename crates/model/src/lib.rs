@@ -16,6 +16,7 @@ mod contradictions;
 mod document;
 mod examined;
 mod explained;
+mod fair_server;
 mod host_facts;
 mod lab;
 mod load_evidence;
@@ -24,11 +25,11 @@ mod other_work;
 mod phrase;
 mod probe_statement;
 mod recorded;
-mod run_identity;
 mod refusal;
+mod run_identity;
+mod steal;
 mod text;
 mod thread;
-mod steal;
 mod warning;
 
 pub use anonymous::{Anonymiser, Console, Pseudonyms};
@@ -41,6 +42,7 @@ pub use explained::{
     Account, Cause, EXPLAINED, EXPLAINED_VERSION, Explained, FunctionTime, Inlined, OtherCpu, Part,
     PartKind, Source, Sources, Span, Timeline, causes,
 };
+pub use fair_server::{FairServer, kernel_version};
 pub use host_facts::{
     BusyProcess, CpuFacts, EventCounts, Host, HostFacts, LATENCY_ARGUMENTS, Processes, Unreadable,
     kernel_arguments,
@@ -52,9 +54,9 @@ pub use other_work::OtherWork;
 pub use phrase::Phrase;
 pub use probe_statement::{Column, ColumnUnit, ProbeStatement, Quantity, RowKind, TakenBy};
 pub use recorded::{Beside, ENVELOPE_STEPS, FLUSH_INTERVAL, Recorded, fill_in};
+pub use refusal::RefusalCause;
 pub use run_identity::RunIdentity;
 pub use text::document_text;
-pub use refusal::RefusalCause;
 pub use thread::{
     ColumnFigures, Detail, HistogramDocument, Polling, RowCounts, Smis, SmisUnknown, Thread,
     ThreadEvidence, WorstActivation, samples_file,

@@ -119,7 +119,7 @@ impl SetProbe for Settings {
     }
 
     /// With no program named, of the machine alone.
-    fn lacks(&self, _: Nanos) -> Option<String> {
+    fn lacks(&self, _: Nanos, _: Scheduling) -> Option<String> {
         let lack = |error: ProgramError| error.to_string();
         let program = || match (self.pid, &self.command) {
             (Some(pid), _) => Program::find(pid).err().map(lack),

@@ -157,7 +157,7 @@ impl ChosenProbe {
 
     /// What this machine lacks for a run by it; none where it can measure.
     pub fn lacking(&self, run: &Run) -> Option<ProbeSettingError> {
-        let what = self.set.lacks(run.interval_ns)?;
+        let what = self.set.lacks(run.interval_ns, run.scheduling)?;
         Some(ProbeSettingError::Lacks { probe: self.probe.name, what })
     }
 
@@ -210,12 +210,12 @@ impl Probe {
     /// What this machine lacks for it, as it is set by default, in one line; none where it can
     /// measure here.
     pub fn lacks(&self) -> Option<String> {
-        self.by_default().lacks(self.default_interval)
+        self.by_default().lacks(self.default_interval, self.default_scheduling)
     }
 
     /// The same as far as it is seen without starting a device, for who only wants to know.
     pub fn seen_to_lack(&self) -> Option<String> {
-        self.by_default().seen_to_lack(self.default_interval)
+        self.by_default().seen_to_lack(self.default_interval, self.default_scheduling)
     }
 
     /// Whether only measuring shows all that this machine lacks for it.

@@ -8,7 +8,7 @@ use super::setting::ProbeSetting;
 use crate::cokernel::{OnCore, cobalt, evl, lacking};
 use crate::thread::{Launched, ThreadConfig};
 use model::{CoKernel, ProbeStatement};
-use plan::{Nanos, Run};
+use plan::{Nanos, Run, Scheduling};
 use std::io;
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ impl SetProbe for Cobalt {
         policy_conflict(run)
     }
 
-    fn lacks(&self, _: Nanos) -> Option<String> {
+    fn lacks(&self, _: Nanos, _: Scheduling) -> Option<String> {
         lacking(cobalt::find)
     }
 
@@ -82,7 +82,7 @@ impl SetProbe for Evl {
         policy_conflict(run)
     }
 
-    fn lacks(&self, _: Nanos) -> Option<String> {
+    fn lacks(&self, _: Nanos, _: Scheduling) -> Option<String> {
         lacking(evl::find)
     }
 

@@ -146,7 +146,7 @@ impl SetProbe for Settings {
         )
     }
 
-    fn lacks(&self, _: Nanos) -> Option<String> {
+    fn lacks(&self, _: Nanos, _: Scheduling) -> Option<String> {
         refused()
     }
 

@@ -121,7 +121,7 @@ impl SetProbe for Settings {
         Some(1)
     }
 
-    fn lacks(&self, _: Nanos) -> Option<String> {
+    fn lacks(&self, _: Nanos, _: Scheduling) -> Option<String> {
         lacks().err().map(|error| error.to_string())
     }
 

@@ -15,7 +15,7 @@ use crate::outcome::{SampleError, Woken};
 use crate::sampler::{Overrun, Sampler};
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, ProbeStatement, Quantity};
-use plan::{Nanos, OverrunPolicy, Run};
+use plan::{Nanos, OverrunPolicy, Run, Scheduling};
 use rustix::fs::Access;
 use rustix::io::Errno;
 use std::io;
@@ -126,14 +126,14 @@ impl SetProbe for Settings {
     }
 
     /// Tried at the rate that is to be measured: not everybody may have any.
-    fn lacks(&self, interval: Nanos) -> Option<String> {
+    fn lacks(&self, interval: Nanos, _: Scheduling) -> Option<String> {
         let hertz = nearest_rate(interval, &self.rates);
         let error = InterruptTimer::start(self.device, &self.path, hertz).err()?;
         Some(explained(self.device, &self.path, hertz, &error))
     }
 
     /// An open device is nobody else's, such as hwclock's, and its interrupts run.
-    fn seen_to_lack(&self, _: Nanos) -> Option<String> {
+    fn seen_to_lack(&self, _: Nanos, _: Scheduling) -> Option<String> {
         let error = rustix::fs::access(&self.path, Access::READ_OK).err()?;
         let error = TimerError { doing: "open", error: error.into() };
         Some(explained(self.device, &self.path, 0, &error))
@@ -344,7 +344,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rtc0");
         let clock = rtc(&path);
-        let lacks = clock.seen_to_lack(DEFAULT_INTERVAL).unwrap();
+        let lacks = clock.seen_to_lack(DEFAULT_INTERVAL, Scheduling::DEFAULT).unwrap();
         assert!(
             lacks.starts_with("there is no ") && lacks.contains("It takes a real-time clock"),
             "{lacks}"
@@ -352,7 +352,7 @@ mod tests {
         mknodat(CWD, &path, FileType::Fifo, Mode::RWXU, 0).unwrap();
         let watch = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
         inotify::add_watch(&watch, &path, inotify::WatchFlags::OPEN).unwrap();
-        assert_eq!(clock.seen_to_lack(DEFAULT_INTERVAL), None);
+        assert_eq!(clock.seen_to_lack(DEFAULT_INTERVAL, Scheduling::DEFAULT), None);
         assert_eq!(rustix::io::read(&watch, &mut [0_u8; 512]), Err(Errno::AGAIN), "it was opened");
     }
 
@@ -428,7 +428,7 @@ mod tests {
         // A file that is no device at all.
         assert!(
             rtc(Path::new("/dev/null"))
-                .lacks(Nanos(NANOS_PER_SEC / 64))
+                .lacks(Nanos(NANOS_PER_SEC / 64), Scheduling::DEFAULT)
                 .unwrap()
                 .starts_with("/dev/null is not a real-time clock")
         );

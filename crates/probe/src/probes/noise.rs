@@ -12,9 +12,10 @@ use crate::attachment::{Attachment, Linux};
 use crate::osnoise::{self, Accounted};
 use crate::sampler::{Awaited, EventSource};
 use crate::thread::{Launched, ThreadConfig};
-use model::{Column, Polling as Polled, ProbeStatement, RowKind};
-use plan::{Nanos, ProbeSettings, Run};
+use model::{Column, FairServer, Polling as Polled, ProbeStatement, RowKind};
+use plan::{CpuId, Nanos, ProbeSettings, Run, Scheduling};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
@@ -34,8 +35,8 @@ const COLUMNS: usize = 1;
 const THRESHOLD: ProbeSetting =
     ProbeSetting::new("threshold", "Record gaps above this", SettingValues::Time, "1us");
 
-/// At most what the kernel leaves real-time threads by default (sched_rt_runtime_us); how much of
-/// that is safe depends on the interval.
+/// At most what the kernel leaves real-time threads by default; how much of that is safe depends on
+/// the interval.
 const POLL: ProbeSetting = ProbeSetting::new(
     "poll",
     "Percent of each interval in which the thread polls. It sleeps in the rest",
@@ -121,19 +122,28 @@ impl SetProbe for Settings {
         )
     }
 
-    fn lacks(&self, interval: Nanos) -> Option<String> {
-        let limited = || throttled(real_time_limit()?, interval, self.poll_percent);
+    fn lacks(&self, interval: Nanos, scheduling: Scheduling) -> Option<String> {
+        // Ordinary threads are held to none of these.
+        let is_real_time = scheduling.policy.is_real_time();
+        let limits = if is_real_time { real_time_limits() } else { Vec::new() };
+        let timed_out = || {
+            let timeout = system::scheduling::real_time_timeout().filter(|_| is_real_time)?;
+            ended_by(timeout, interval, self.poll_percent)
+        };
         let unaccounted = || if self.has_account { osnoise::lacks() } else { None };
-        limited().or_else(unaccounted).or_else(|| {
-            let (turn, threshold) = (Nanos(turn_ns()), self.threshold);
-            (turn >= threshold).then(|| {
-                format!(
-                    "one turn of its loop takes {turn}, and the threshold of a gap is \
+        limited(&limits, interval, self.poll_percent)
+            .or_else(timed_out)
+            .or_else(unaccounted)
+            .or_else(|| {
+                let (turn, threshold) = (Nanos(turn_ns()), self.threshold);
+                (turn >= threshold).then(|| {
+                    format!(
+                        "one turn of its loop takes {turn}, and the threshold of a gap is \
                      {threshold}. Give a higher --threshold, or the kernel a faster clock \
                      (/sys/devices/system/clocksource/clocksource0/available_clocksource)"
-                )
+                    )
+                })
             })
-        })
     }
 
     fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
@@ -154,15 +164,58 @@ fn poll_of(interval: Nanos, percent: i64) -> i64 {
     interval.0 / 100 * percent + interval.0 % 100 * percent / 100
 }
 
-/// Time that the kernel leaves real-time threads in each of its periods, ns; none where it does not
-/// limit them.
-fn real_time_limit() -> Option<(i64, i64)> {
-    let read = |name| -> Option<i64> {
-        let text = std::fs::read_to_string(format!("/proc/sys/kernel/sched_rt_{name}_us")).ok()?;
-        text.trim().parse::<i64>().ok()?.checked_mul(1_000)
+/// What takes real-time threads off their CPU, and when.
+#[derive(Clone, Copy, Debug)]
+struct RealTimeLimit {
+    /// What it leaves them in each of its periods, ns.
+    runtime_ns: i64,
+    period_ns: i64,
+    by: LimitedBy,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum LimitedBy {
+    Throttling,
+    /// It lets ordinary threads run that wait.
+    FairServer {
+        is_known: bool,
+    },
+}
+
+/// Where version 1 of control groups shares out real-time threads' time.
+const GROUP_SHARE: &str = "sys/fs/cgroup/cpu/cpu.rt_runtime_us";
+const SETTINGS: &str = "proc/sys/kernel";
+
+fn real_time_limits() -> Vec<RealTimeLimit> {
+    let text = |path: &str| std::fs::read_to_string(Path::new("/").join(path)).ok();
+    let number = |path: &str| text(path)?.trim().parse::<i64>().ok();
+    limits_of(text(&format!("{SETTINGS}/osrelease")).as_deref(), number)
+}
+
+/// Of a kernel of this release, with these numbers in its files.
+fn limits_of(release: Option<&str>, number: impl Fn(&str) -> Option<i64>) -> Vec<RealTimeLimit> {
+    let has_fair_server = release.is_some_and(FairServer::is_in);
+    let throttling = || {
+        let micros = |name| number(&format!("{SETTINGS}/sched_rt_{name}_us"))?.checked_mul(1_000);
+        let (runtime_ns, period_ns) = (micros("runtime")?, micros("period")?);
+        let is_in_force = !has_fair_server || number(GROUP_SHARE).is_some();
+        (is_in_force && runtime_ns >= 0 && period_ns > 0).then_some(RealTimeLimit {
+            runtime_ns,
+            period_ns,
+            by: LimitedBy::Throttling,
+        })
     };
-    let (runtime, period) = (read("runtime")?, read("period")?);
-    (runtime >= 0 && period > 0).then_some((runtime, period))
+    let fair_server = || {
+        // The servers of all CPUs are set alike, by whoever sets them.
+        let read = FairServer::of_cpu(CpuId(0), &number);
+        let FairServer { runtime_ns, period_ns } = read.unwrap_or(FairServer::DEFAULT);
+        (has_fair_server && runtime_ns > 0).then_some(RealTimeLimit {
+            runtime_ns: period_ns - runtime_ns,
+            period_ns,
+            by: LimitedBy::FairServer { is_known: read.is_some() },
+        })
+    };
+    throttling().into_iter().chain(fair_server()).collect()
 }
 
 /// Of a limit, what the other real-time threads of this program and of the machine may take.
@@ -174,20 +227,64 @@ fn poll_within(period: i64, interval: Nanos, percent: i64) -> i64 {
     (period / interval).saturating_mul(poll) + (period % interval).min(poll)
 }
 
+impl RealTimeLimit {
+    /// How long the loop would poll in a period of it, if that is too long.
+    fn refuses(self, interval: Nanos, percent: i64) -> Option<Nanos> {
+        let polled = poll_within(self.period_ns, interval, percent);
+        #[expect(clippy::cast_precision_loss, reason = "times of seconds, in ns")]
+        let (left, reserve) = (self.runtime_ns as f64, FOR_OTHERS * self.period_ns as f64);
+        (polled as f64 > left - reserve).then_some(Nanos(polled))
+    }
+
+    /// What it does, and what would switch it off.
+    const fn words(self) -> (&'static str, &'static str) {
+        match self.by {
+            LimitedBy::Throttling => (
+                "the kernel takes real-time threads off their CPU",
+                "write -1 to /proc/sys/kernel/sched_rt_runtime_us",
+            ),
+            LimitedBy::FairServer { is_known: true } => (
+                "the kernel's fair server lets waiting ordinary threads run",
+                "write 0 to /sys/kernel/debug/sched/fair_server/cpu*/runtime",
+            ),
+            LimitedBy::FairServer { is_known: false } => (
+                "the kernel's fair server, as it is unless root has set it, lets waiting ordinary \
+                 threads run",
+                "write 0 to /sys/kernel/debug/sched/fair_server/cpu*/runtime",
+            ),
+        }
+    }
+}
+
 /// Where the kernel would take the loop off its CPU, by which a gap would be this program's own
 /// doing.
-fn throttled((runtime, period): (i64, i64), interval: Nanos, percent: i64) -> Option<String> {
-    let polled = poll_within(period, interval, percent);
-    #[expect(clippy::cast_precision_loss, reason = "times of seconds, in ns")]
-    let is_throttled = polled as f64 > runtime as f64 - FOR_OTHERS * period as f64;
-    is_throttled.then(|| {
+fn limited(limits: &[RealTimeLimit], interval: Nanos, percent: i64) -> Option<String> {
+    let refusing = |limit: &RealTimeLimit| Some((*limit, limit.refuses(interval, percent)?));
+    let refusing: Vec<(RealTimeLimit, Nanos)> = limits.iter().filter_map(refusing).collect();
+    let (first, polled) = refusing.first()?;
+    let after = |(limit, _): &(RealTimeLimit, Nanos)| {
+        let (runtime, period) = (Nanos(limit.runtime_ns), Nanos(limit.period_ns));
+        format!("after {runtime} of {period} {}", limit.words().0)
+    };
+    let after: Vec<String> = refusing.iter().map(after).collect();
+    let instead: Vec<&str> = refusing.iter().map(|(limit, _)| limit.words().1).collect();
+    Some(format!(
+        "it would poll for {polled} of {}, and {}, which would be gaps. Give a smaller --poll or a \
+         shorter interval, or {}",
+        Nanos(first.period_ns),
+        after.join(", and "),
+        instead.join(" and ")
+    ))
+}
+
+/// Where a limit would end the program.
+fn ended_by(timeout: Nanos, interval: Nanos, percent: i64) -> Option<String> {
+    let polled = Nanos(poll_of(interval, percent));
+    (polled >= timeout).then(|| {
         format!(
-            "it would poll for {} of {}, and the kernel takes real-time threads off their CPU \
-             after {} of it (/proc/sys/kernel/sched_rt_runtime_us), which would be gaps. Give a \
-             smaller --poll or a shorter interval, or write -1 there",
-            Nanos(polled),
-            Nanos(period),
-            Nanos(runtime)
+            "it would poll for {polled} without sleep, and the kernel ends a program whose \
+             real-time thread runs for {timeout} so (RLIMIT_RTTIME). Give a smaller --poll or a \
+             shorter interval, or lift the limit: sudo prlimit --pid $$ --rttime=unlimited"
         )
     })
 }
@@ -333,15 +430,16 @@ mod tests {
     use crate::outcome::Woken;
     use crate::test_runs::test_run;
     use crate::{Control, Counts, Cycle, StopReason, events, ring};
-    use plan::{CpuId, OverrunPolicy, Scheduling};
+    use plan::OverrunPolicy;
     use rustix::thread::Pid;
 
     #[test]
     fn what_the_kernel_would_throttle_is_refused() {
         let second = 1_000_000_000;
-        let refused = |interval, percent| {
-            throttled((950_000_000, second), Nanos(interval), percent).is_some()
-        };
+        let of =
+            |runtime_ns| RealTimeLimit { runtime_ns, period_ns: second, by: LimitedBy::Throttling };
+        let refused =
+            |interval, percent| of(950_000_000).refuses(Nanos(interval), percent).is_some();
         assert!(
             !refused(second, 90)
                 && !refused(second, 93)
@@ -351,11 +449,74 @@ mod tests {
         // 950 ms leave nothing for others; 1.8 s in one piece are longer than a period; of 700 ms,
         // 2 begin within a period.
         assert!(refused(second, 95) && refused(2 * second, 90) && refused(700_000_000, 93));
-        assert!(
-            !refused(2 * second, 46)
-                && throttled((second, second), Nanos(2 * second), 95).is_some()
-        );
+        assert!(!refused(2 * second, 46) && of(second).refuses(Nanos(2 * second), 95).is_some());
         assert_eq!(poll_within(second, Nanos(300_000_000), 50), 3 * 150_000_000 + 100_000_000);
+    }
+
+    /// On a kernel with a fair server -1 in sched_rt_runtime_us was advised, and done so there were
+    /// gaps of 50 ms.
+    #[test]
+    fn advice_is_that_of_what_limits_real_time_threads_here() {
+        let said = |release: &str, files: &[(&str, i64)]| {
+            let number = |path: &str| {
+                files.iter().find(|(known, _)| *known == path).map(|(_, number)| *number)
+            };
+            limited(&limits_of(Some(release), number), Nanos::from_secs(1), 95)
+        };
+        let throttling = [
+            ("proc/sys/kernel/sched_rt_runtime_us", 950_000),
+            ("proc/sys/kernel/sched_rt_period_us", 1_000_000),
+        ];
+        let unlimited = [("proc/sys/kernel/sched_rt_runtime_us", -1), throttling[1]];
+        let server = |runtime| {
+            [
+                ("sys/kernel/debug/sched/fair_server/cpu0/runtime", runtime),
+                ("sys/kernel/debug/sched/fair_server/cpu0/period", 1_000_000_000),
+            ]
+        };
+        assert_eq!(
+            said("6.1.0-56-rt-amd64", &throttling).unwrap(),
+            "it would poll for 950ms of 1s, and after 950ms of 1s the kernel takes real-time \
+             threads off their CPU, which would be gaps. Give a smaller --poll or a shorter \
+             interval, or write -1 to /proc/sys/kernel/sched_rt_runtime_us"
+        );
+        assert_eq!(said("6.1.0-56-rt-amd64", &unlimited), None);
+        let advice = "which would be gaps. Give a smaller --poll or a shorter interval, or write 0 \
+                      to /sys/kernel/debug/sched/fair_server/cpu*/runtime";
+        assert_eq!(
+            said("6.18.4", &[&unlimited[..], &server(50_000_000)].concat()).unwrap(),
+            format!(
+                "it would poll for 950ms of 1s, and after 950ms of 1s the kernel's fair server \
+                 lets waiting ordinary threads run, {advice}"
+            )
+        );
+        // Where nobody may look.
+        assert_eq!(
+            said("6.12.0", &unlimited).unwrap(),
+            format!(
+                "it would poll for 950ms of 1s, and after 950ms of 1s the kernel's fair server, \
+                 as it is unless root has set it, lets waiting ordinary threads run, {advice}"
+            )
+        );
+        assert_eq!(said("6.18.4", &[&throttling[..], &server(0)].concat()), None);
+        // Where groups have shares, there are both.
+        let grouped = [&throttling[..], &[(GROUP_SHARE, 950_000)]].concat();
+        assert!(said("6.18.4", &grouped).unwrap().ends_with(
+            "or write -1 to /proc/sys/kernel/sched_rt_runtime_us and write 0 to \
+             /sys/kernel/debug/sched/fair_server/cpu*/runtime"
+        ));
+    }
+
+    #[test]
+    fn a_loop_that_a_limit_would_end_is_refused() {
+        let said = |percent| ended_by(Nanos::from_millis(200), Nanos::from_secs(1), percent);
+        assert_eq!(said(19), None);
+        assert_eq!(
+            said(90).unwrap(),
+            "it would poll for 900ms without sleep, and the kernel ends a program whose real-time \
+             thread runs for 200ms so (RLIMIT_RTTIME). Give a smaller --poll or a shorter \
+             interval, or lift the limit: sudo prlimit --pid $$ --rttime=unlimited"
+        );
     }
 
     /// A clock that each reading moves on by 50 ns, and by what a script says beside that: at this
@@ -508,7 +669,7 @@ mod tests {
     fn a_threshold_below_the_loop_itself_is_refused() {
         let lacks = |threshold: &str| {
             let settings = [("threshold".to_owned(), threshold.to_owned())].into();
-            Settings::from(&settings).lacks(Nanos::from_secs(1))
+            Settings::from(&settings).lacks(Nanos::from_secs(1), Scheduling::DEFAULT)
         };
         assert_eq!(lacks("1ms"), None);
         assert!(

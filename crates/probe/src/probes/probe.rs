@@ -65,15 +65,15 @@ pub(super) trait SetProbe: Send + Sync {
         &[]
     }
 
-    /// What this machine lacks for it at this time from one row to the next, in one line; none
-    /// where it can measure here.
-    fn lacks(&self, _interval: Nanos) -> Option<String> {
+    /// What this machine lacks for it at this time from one row to the next and with threads that
+    /// are scheduled so, in one line; none where it can measure here.
+    fn lacks(&self, _interval: Nanos, _scheduling: Scheduling) -> Option<String> {
         None
     }
 
     /// The same as far as it is seen without opening a device that does something then.
-    fn seen_to_lack(&self, interval: Nanos) -> Option<String> {
-        self.lacks(interval)
+    fn seen_to_lack(&self, interval: Nanos, scheduling: Scheduling) -> Option<String> {
+        self.lacks(interval, scheduling)
     }
 
     /// Whether only measuring shows all that this machine lacks for it.

@@ -14,7 +14,7 @@ use crate::process_start::{ChildProgram, Method, Started, start};
 use crate::sampler::{Overrun, Sampler};
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, ProbeStatement, RowKind};
-use plan::{Nanos, Run};
+use plan::{Nanos, Run, Scheduling};
 use std::io;
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ impl SetProbe for Settings {
         }
     }
 
-    fn lacks(&self, _: Nanos) -> Option<String> {
+    fn lacks(&self, _: Nanos, _: Scheduling) -> Option<String> {
         let error = ChildProgram::new().err()?;
         Some(format!("a program cannot be made in memory: {error}"))
     }

@@ -246,7 +246,7 @@ impl SetProbe for Settings {
         ]
     }
 
-    fn lacks(&self, _: Nanos) -> Option<String> {
+    fn lacks(&self, _: Nanos, _: Scheduling) -> Option<String> {
         absent(&self.from, self.baud)
     }
 

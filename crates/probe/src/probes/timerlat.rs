@@ -118,7 +118,7 @@ impl SetProbe for Settings {
         None
     }
 
-    fn lacks(&self, _: Nanos) -> Option<String> {
+    fn lacks(&self, _: Nanos, _: Scheduling) -> Option<String> {
         lacks(self.thread)
     }
 

@@ -12,7 +12,7 @@ use crate::sampler::{Overrun, Sampler};
 use crate::thread::{Launched, ThreadConfig};
 use crate::wake::{NAMES, Named, Partner, Woke};
 use model::{Column, ProbeStatement, RowKind};
-use plan::{CpuId, Nanos, Run};
+use plan::{CpuId, Nanos, Run, Scheduling};
 use std::io;
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ impl SetProbe for Settings {
         }
     }
 
-    fn lacks(&self, _: Nanos) -> Option<String> {
+    fn lacks(&self, _: Nanos, _: Scheduling) -> Option<String> {
         let usable = || crate::process_cpus().map_or(0, |cpus| cpus.usable.len());
         self.way.lacks().or_else(|| {
             (self.is_on_other && usable() < 2).then(|| {

@@ -6,7 +6,7 @@ use crate::format::{self, count};
 use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
 use crate::sections::{co_kernel, lab};
-use model::{CoKernel, HostFacts, Lab, LabQemu, QemuOrigin};
+use model::{CoKernel, FairServer, HostFacts, Lab, LabQemu, QemuOrigin};
 use plan::{CpuId, CpuList};
 use std::collections::BTreeMap;
 
@@ -219,6 +219,11 @@ fn mebibytes(kib: u64) -> String {
 }
 
 fn throttling(facts: &HostFacts) -> Option<String> {
+    if facts.kernel.as_deref().is_some_and(FairServer::is_in) {
+        let FairServer { runtime_ns, period_ns } = FairServer::DEFAULT;
+        let [runtime, period] = [runtime_ns, period_ns].map(|ns| ns / 1_000_000);
+        return Some(tr!(fair_server_may, runtime, period));
+    }
     let runtime = facts.rt_runtime_us?;
     if runtime < 0 {
         return Some(tr!(off_real_time_threads));

@@ -4,6 +4,7 @@
 use crate::format::{self, counted};
 use crate::language::{texts, tr};
 use crate::overview::Overview;
+use model::FairServer;
 use plan::Nanos;
 use stats::Moments;
 
@@ -41,7 +42,29 @@ fn in_words(overview: &Overview<'_>) -> Option<String> {
     if let Some(threshold) = overview.document().run.probe_settings.get("threshold") {
         text += &tr!(only_gaps_above_threshold, threshold);
     }
+    text += &of_fair_server(overview).unwrap_or_default();
     Some(text)
+}
+
+/// Gaps that are as long as a turn of the kernel's fair server, which no recording knows to have
+/// had one.
+fn of_fair_server(overview: &Overview<'_>) -> Option<String> {
+    /// From its turn to so much more, in which another thread had the CPU too: one of 50 ms showed
+    /// as a gap of 50 to 56 ms.
+    const LONGER: i64 = 5;
+    let host = &overview.document().host.before;
+    let FairServer { runtime_ns: turn, period_ns } = FairServer::DEFAULT;
+    host.kernel.as_deref().filter(|release| FairServer::is_in(release))?;
+    let longest = turn + turn / LONGER;
+    let buckets = overview.totals.histogram.buckets();
+    let gaps = buckets.filter(|bucket| bucket.upper >= turn && bucket.lower <= longest);
+    let n = gaps.map(|bucket| bucket.count).fold(0, u64::saturating_add);
+    let is_real_time = overview.document().scheduling().policy.is_real_time();
+    (n > 0 && is_real_time).then(|| {
+        let [turn, longest, period] = [turn, longest, period_ns].map(|ns| ns / 1_000_000);
+        let gaps = counted(n, texts::n_gaps);
+        tr!(gaps_of_fair_server, gaps, turn, longest, period)
+    })
 }
 
 /// What gaps are of the time polled, percent; none where nothing was polled.
@@ -89,6 +112,23 @@ mod tests {
         recorded.document.threads[0].evidence.samples_lost = 1;
         let text = words(&recorded).remove(0).1;
         assert!(text.starts_with("at least 0.0250 % of"), "{text}");
+    }
+
+    /// With throttling switched off, as was advised, they were noise like any other.
+    #[test]
+    fn gaps_as_long_as_a_turn_of_the_fair_server_are_named() {
+        let said = |release: &str| {
+            let gaps = [7_000, 50_600_000];
+            let mut recorded = Synthetic::idle().threads(1).samples(&gaps).build();
+            recorded.document.threads[0].polling =
+                Some(Polling { polled_ns: 1_000_000_000, readings: 5, resolution_ns: None });
+            recorded.document.host.before.kernel = Some(release.to_owned());
+            of_each(&Overview::all(std::slice::from_ref(&recorded))).remove(0).1
+        };
+        let expected = ". Of 50 to 60 ms: 1 gap, as long as a turn of this kernel's fair server \
+                        (50 ms of each 1000 ms, unless it was set)";
+        assert!(said("6.12.90-rt").ends_with(expected), "{}", said("6.12.90-rt"));
+        assert!(said("6.1.0-56-rt-amd64").ends_with("in 2 gaps"), "{}", said("6.1.0-56-rt-amd64"));
     }
 
     #[test]
