@@ -5,7 +5,7 @@
 //! version, the runs are the same.
 
 use model::{DefaultCpus, Document, Lab, Recorded};
-use plan::{Guest, Phase, Run};
+use plan::{Guest, Phase, Run, Scheduling};
 
 /// The largest latency of one phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +62,8 @@ impl PhaseMaxima {
 #[derive(Clone, Debug, PartialEq)]
 struct PoolKey {
     run: Run,
+    /// What was in force.
+    scheduling: Scheduling,
     guest: Guest,
     kernel_sha256: String,
     program_sha256: String,
@@ -82,6 +84,7 @@ impl PoolKey {
         }
         Some(PoolKey {
             run: Run { title: None, phase: Phase::NONE, ..document.run.clone() },
+            scheduling: document.scheduling(),
             guest: lab.guest.clone(),
             kernel_sha256: lab.kernel.image.sha256.clone(),
             program_sha256: lab.program.sha256.clone(),
@@ -164,11 +167,15 @@ mod tests {
             document(4, |document| document.lab.as_mut().unwrap().qemu.version = "10.0.13".into()),
             document(5, |document| document.lab.as_mut().unwrap().deterministic = false),
             document(6, |document| document.lab = None),
+            document(7, |document| document.threads[0].scheduling = Scheduling::OTHER),
             document(0, |document| {
                 document.lab.as_mut().unwrap().initramfs_sha256 = "of another order".into()
             }),
         ];
-        assert_eq!(pools(&all), [vec![7, 1, 0], vec![2], vec![3], vec![4], vec![5], vec![6]]);
+        assert_eq!(
+            pools(&all),
+            [vec![8, 1, 0], vec![2], vec![3], vec![4], vec![5], vec![6], vec![7]]
+        );
     }
 
     #[test]

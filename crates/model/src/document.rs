@@ -6,7 +6,7 @@
 //! `..._at` are RFC 3339 in UTC. What was not measured is `null` or absent, never 0.
 
 use crate::{Host, Lab, LoadEvidence, ProbeStatement, Thread, Warning};
-use plan::{CpuId, Nanos, Run};
+use plan::{CpuId, Nanos, Run, Scheduling};
 use serde::{Deserialize, Serialize};
 
 /// The value of [`Document::format`].
@@ -101,6 +101,14 @@ pub enum End {
     },
     /// The recording could not be written any further.
     RecordingFailed { error: String },
+}
+
+impl Document {
+    /// The scheduling that was in force: of its threads, or what was asked for while there are
+    /// none.
+    pub fn scheduling(&self) -> Scheduling {
+        self.threads.first().map_or(self.run.scheduling, |thread| thread.scheduling)
+    }
 }
 
 /// How the measuring was done: the instrument's own properties.

@@ -45,7 +45,9 @@ pub use gate::GateReport;
 use judge::Judged;
 pub use language::Language;
 use language::{in_language, texts};
-pub use matrix::{Matrix, Published, PublishedError, SETTINGS, normalised, settings_of};
+pub use matrix::{
+    InForce, Matrix, Published, PublishedError, SETTINGS, in_force, normalised, settings_of,
+};
 use model::{Document, Recorded, Warning};
 use overview::Overview;
 pub use paint::Paint;

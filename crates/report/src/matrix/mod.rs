@@ -26,7 +26,7 @@ mod values;
 mod verdict;
 
 pub use published::{Published, PublishedError};
-pub use settings::{SETTINGS, normalised, settings_of};
+pub use settings::{InForce, SETTINGS, in_force, normalised, settings_of};
 
 use crate::alike::grouped;
 use crate::charts::options::ChartOptions;

@@ -3,12 +3,12 @@
 //! as a plan writes it.
 
 use crate::sections::{co_kernel, columns};
-use model::{Document, kernel_arguments};
-use plan::{CpuList, Length, LoadSpec, Nanos, Unit};
+use model::{Document, TakenBy, kernel_arguments};
+use plan::{CpuList, Length, LoadSpec, Nanos, Scheduling, Unit};
 
 /// Which settings recordings can differ in, as the columns of a table: what takes longest to change
 /// first.
-pub const SETTINGS: [&str; 14] = [
+pub const SETTINGS: [&str; 16] = [
     "machine",
     "qemu",
     "kernel",
@@ -17,6 +17,8 @@ pub const SETTINGS: [&str; 14] = [
     "co-kernel",
     "policy",
     "prio",
+    "memory",
+    "cpu_dma_latency",
     "cpus",
     "interval",
     "distance",
@@ -24,6 +26,51 @@ pub const SETTINGS: [&str; 14] = [
     "samples",
     "duration",
 ];
+
+/// A setting that the machine may refuse, as it was in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InForce {
+    /// Its name in [`SETTINGS`].
+    pub name: &'static str,
+    /// What was in force and, where that is something else, what was asked for: `other (asked for:
+    /// fifo)`.
+    pub value: String,
+    pub is_as_asked: bool,
+}
+
+/// The settings of a recording that a machine may refuse. Of times that were taken elsewhere, none.
+pub fn in_force(document: &Document) -> Vec<InForce> {
+    if document.probe.taken_by() == TakenBy::AnotherMachine {
+        return Vec::new();
+    }
+    let (run, instrument) = (&document.run, &document.instrument);
+    let (asked, granted) = (run.scheduling, document.scheduling());
+    let policy =
+        |of: Scheduling| of.policy.kernel_name().trim_start_matches("SCHED_").to_lowercase();
+    let prio = |of: Scheduling| or_none(of.prio.map_or_else(String::new, |prio| prio.to_string()));
+    let locked = |is: bool| if is { "locked" } else { "not locked" }.to_owned();
+    let held = |is: bool| if is { "held at 0" } else { "not held" }.to_owned();
+    let known = [
+        ("policy", policy(granted), policy(asked)),
+        ("prio", prio(granted), prio(asked)),
+        ("memory", locked(instrument.memory_locked), locked(true)),
+        ("cpu_dma_latency", held(instrument.dma_latency_held), held(run.hold_dma_latency)),
+    ];
+    let in_force = |(name, granted, asked): (&'static str, String, String)| {
+        let is_as_asked = granted == asked;
+        let value = if is_as_asked { granted } else { format!("{granted} (asked for: {asked})") };
+        InForce { name, value, is_as_asked }
+    };
+    known.into_iter().map(in_force).collect()
+}
+
+/// The CPUs that threads were bound to.
+fn cpus(document: &Document) -> String {
+    match document.threads.iter().filter(|thread| !thread.pinned).count() {
+        0 => CpuList::format(&document.run.cpus),
+        unbound => format!("{unbound} threads on any"),
+    }
+}
 
 /// The settings of a recording, each by its name in [`SETTINGS`]. One that is not known is left
 /// out.
@@ -60,22 +107,15 @@ pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
             "co-kernel",
             Some(co_kernel::of(document).map_or_else(|| "none".to_owned(), co_kernel::as_setting)),
         ),
-        (
-            "policy",
-            Some(run.scheduling.policy.kernel_name().trim_start_matches("SCHED_").to_lowercase()),
-        ),
-        (
-            "prio",
-            Some(or_none(run.scheduling.prio.map_or_else(String::new, |prio| prio.to_string()))),
-        ),
-        ("cpus", Some(CpuList::format(&run.cpus))),
+        ("cpus", Some(cpus(document))),
         ("interval", Some(run.interval_ns.to_string())),
         ("distance", Some(run.distance_ns.to_string())),
         ("load", Some(or_none(loads.join(" + ")))),
         ("samples", samples),
         ("duration", duration),
     ];
-    known.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    let known = known.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    known.chain(in_force(document).into_iter().map(|one| (one.name, one.value))).collect()
 }
 
 /// A value of a plan as [`settings_of`] writes it: `1000us` is `1ms`.
@@ -116,6 +156,35 @@ mod tests {
         assert_eq!(of("qemu"), None);
         let in_lab = settings_of(&Synthetic::idle().in_lab(Some(1)).build().document);
         assert!(in_lab.contains(&("qemu", "7.2.22".to_owned())), "{in_lab:?}");
+    }
+
+    /// Recordings of SCHED_OTHER were grouped with those of the SCHED_FIFO that both had asked for.
+    #[test]
+    fn what_was_in_force_stands_for_what_was_asked_for() {
+        let mut document = Synthetic::idle().build().document;
+        let of = |document: &Document, name: &str| {
+            let settings = settings_of(document);
+            let value = settings.into_iter().find(|(known, _)| *known == name);
+            value.map(|(_, value)| value)
+        };
+        document.instrument.memory_locked = true;
+        document.instrument.dma_latency_held = document.run.hold_dma_latency;
+        assert!(in_force(&document).iter().all(|one| one.is_as_asked));
+        assert_eq!(of(&document, "policy").as_deref(), Some("fifo"));
+        assert_eq!(of(&document, "prio").as_deref(), Some("90"));
+        for thread in &mut document.threads {
+            thread.scheduling = Scheduling::OTHER;
+        }
+        (document.instrument.memory_locked, document.instrument.dma_latency_held) = (false, false);
+        document.run.hold_dma_latency = true;
+        assert_eq!(of(&document, "policy").as_deref(), Some("other (asked for: fifo)"));
+        assert_eq!(of(&document, "prio").as_deref(), Some("none (asked for: 90)"));
+        assert_eq!(of(&document, "memory").as_deref(), Some("not locked (asked for: locked)"));
+        let held = of(&document, "cpu_dma_latency");
+        assert_eq!(held.as_deref(), Some("not held (asked for: held at 0)"));
+        document.threads.iter_mut().for_each(|thread| thread.pinned = false);
+        let threads = document.threads.len();
+        assert_eq!(of(&document, "cpus"), Some(format!("{threads} threads on any")));
     }
 
     #[test]

@@ -74,8 +74,14 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         (texts::clock, clock),
         (texts::memory_locked, |o| yes(o.document().instrument.memory_locked)),
         (texts::cpu_latency_dev_cpu_dma_latency, |o| {
-            let is_held = o.document().instrument.dma_latency_held;
-            if is_held { texts::held_0_no_deep } else { texts::unchanged }.said().to_owned()
+            let document = o.document();
+            match (document.instrument.dma_latency_held, document.run.hold_dma_latency) {
+                (true, _) => texts::held_0_no_deep,
+                (false, true) => texts::unchanged_though_asked,
+                (false, false) => texts::unchanged,
+            }
+            .said()
+            .to_owned()
         }),
         (texts::start_until_measuring_began, |o| {
             o.recorded
@@ -138,7 +144,11 @@ fn scheduling(overview: &Overview<'_>) -> String {
         none if none.is_empty() => {
             tr!(scheduling_asked_for, scheduling = document.run.scheduling)
         }
-        granted if document.probe.taken_by() == TakenBy::OwnThreads => granted,
+        granted if document.probe.taken_by() == TakenBy::OwnThreads => {
+            let asked = document.run.scheduling;
+            let is_as_asked = document.threads.iter().all(|thread| thread.scheduling == asked);
+            if is_as_asked { granted } else { tr!(granted_instead_of_asked, granted, asked) }
+        }
         granted => tr!(scheduling_thread_only_reads, scheduling = granted),
     }
 }

@@ -7,7 +7,7 @@ use executor::{RecordingState, find_recording, plan_file};
 use judge::Gate;
 use plan::{Combination, Limit, PHASE, Plan, PlannedRun, Value};
 use recording::Recording;
-use report::{Inference, Matrix};
+use report::{InForce, Inference, Matrix};
 use stats::Analysis;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -87,32 +87,102 @@ impl Begun {
     }
 }
 
-/// A row for each combination, its phases together.
+/// A row for each combination, its phases together, and one more for each other set of settings
+/// that was in force in its runs.
 pub fn table(path: &Path, detail: TableDetail) -> anyhow::Result<Matrix> {
     let begun = Begun::read(path)?;
     let rows = rows(&begun.combinations);
-    let mut first_of_each: Vec<usize> = Vec::new();
-    for (place, row) in rows.iter().enumerate() {
-        if *row == first_of_each.len() {
-            first_of_each.push(place);
-        }
-    }
-    let values = first_of_each
-        .iter()
-        .map(|place| begun.keys.iter().map(|key| begun.value(*place, key)).collect());
-    let mut matrix = Matrix::new(begun.plan.title.clone(), begun.keys.clone(), values);
+    let in_force = |(_, recording): &(_, Option<PathBuf>)| -> anyhow::Result<_> {
+        let Some(path) = recording else { return Ok(None) };
+        Ok(Some(report::in_force(Recording::open(path)?.document())))
+    };
+    let in_force = begun.runs.iter().map(in_force).collect::<anyhow::Result<Vec<_>>>()?;
+    let lines = Lines::new(&begun, &rows, &in_force);
+    let mut matrix =
+        Matrix::new(begun.plan.title.clone(), lines.keys.clone(), lines.values.into_iter());
     matrix.limits.clone_from(&begun.plan.limits);
     matrix.incomplete.clone_from(&begun.incomplete);
-    let mut of_row: Vec<u32> = vec![0; first_of_each.len()];
-    let runs = begun.runs.iter().map(|(run, recording)| {
-        let row = rows[run.combination];
-        of_row[row] += 1;
-        // Several phases in one round are as many runs.
-        let number = if first_of_each.len() == rows.len() { run.repeat } else { of_row[row] };
-        (row, number, recording.as_deref())
+    // Several phases in one round are as many runs, and what was not alike is in several lines.
+    let is_numbered = lines.count == begun.combinations.len();
+    let mut of_line: Vec<u32> = vec![0; lines.count];
+    let runs = begun.runs.iter().zip(&lines.of_run).map(|((run, recording), line)| {
+        of_line[*line] += 1;
+        let number = if is_numbered { run.repeat } else { of_line[*line] };
+        (*line, number, recording.as_deref())
     });
     fill(&mut matrix, runs.collect(), &|_| &begun.plan.limits, detail)?;
     Ok(matrix)
+}
+
+/// What was in force in a run; none where it has no recording.
+type Known = Option<Vec<InForce>>;
+
+/// The lines of a table. What was measured with ordinary scheduling is no repeat of what was
+/// measured in real time, whatever both asked for.
+struct Lines {
+    keys: Vec<String>,
+    /// Of each line, by key.
+    values: Vec<Vec<Option<String>>>,
+    /// The line of each run.
+    of_run: Vec<usize>,
+    count: usize,
+}
+
+impl Lines {
+    fn new(begun: &Begun, rows: &[usize], in_force: &[Known]) -> Lines {
+        // Of each row: its first combination, and what was in force in its runs, each once.
+        let mut all: Vec<(usize, Vec<&[InForce]>)> = Vec::new();
+        for (combination, row) in rows.iter().enumerate() {
+            if *row == all.len() {
+                all.push((combination, Vec::new()));
+            }
+        }
+        let runs = || begun.runs.iter().map(|(run, _)| rows[run.combination]).zip(in_force);
+        for (row, known) in runs() {
+            let of_row = &mut all[row].1;
+            let known = known.as_deref().filter(|known| !of_row.contains(known));
+            of_row.extend(known);
+        }
+        let mut keys = begun.keys.clone();
+        let differing = all.iter().flat_map(|(_, known)| differing(known));
+        for name in differing {
+            if !keys.iter().any(|key| key == name) {
+                keys.push(name.to_owned());
+            }
+        }
+        let value = |combination: usize, known: &[InForce], key: &String| {
+            let is_planned = begun.keys.contains(key);
+            let refused = known.iter().find(|one| one.name == key);
+            let refused = refused.filter(|one| !(is_planned && one.is_as_asked));
+            refused.map(|one| one.value.clone()).or_else(|| begun.value(combination, key))
+        };
+        let (mut values, mut first_line) = (Vec::new(), Vec::new());
+        for (combination, known) in &all {
+            first_line.push(values.len());
+            let nothing: &[&[InForce]] = &[&[]];
+            let known = if known.is_empty() { nothing } else { known.as_slice() };
+            let line = |known: &&[InForce]| {
+                keys.iter().map(|key| value(*combination, known, key)).collect::<Vec<_>>()
+            };
+            values.extend(known.iter().map(line));
+        }
+        let line = |(row, known): (usize, &Known)| {
+            let place = known
+                .as_deref()
+                .and_then(|known| all[row].1.iter().position(|other| *other == known));
+            first_line[row] + place.unwrap_or(0)
+        };
+        let of_run = runs().map(line).collect();
+        let count = values.len();
+        Lines { keys, values, of_run, count }
+    }
+}
+
+/// The settings that were not the same in all runs of a row.
+fn differing(known: &[&[InForce]]) -> Vec<&'static str> {
+    let Some((first, others)) = known.split_first() else { return Vec::new() };
+    let is_varied = |one: &&InForce| others.iter().any(|other| !other.contains(one));
+    first.iter().filter(is_varied).map(|one| one.name).collect()
 }
 
 /// The row of each combination: those that differ in their phase alone share one.
@@ -200,5 +270,37 @@ mod tests {
                     'cpu']\n[[include]]\nload = 'cpu'\nphase = 9\n[[include]]\nload = 'net'\n";
         let plan = Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap();
         assert_eq!(rows(&plan.combinations().unwrap()), [0, 1, 0, 1, 0, 1, 1, 2]);
+    }
+
+    /// Of three repeats with SCHED_FIFO one that got SCHED_OTHER was pooled with the others.
+    #[test]
+    fn runs_with_other_scheduling_have_a_line_of_their_own() {
+        let text = "[order]\nrepeat = 3\n[vary]\nload = ['none', 'cpu']\n";
+        let plan = Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap();
+        let combinations = plan.combinations().unwrap();
+        let run = |combination, repeat| (PlannedRun { combination, repeat }, None);
+        let runs = vec![run(0, 1), run(1, 1), run(0, 2), run(1, 2), run(0, 3)];
+        let keys = vec!["load".to_owned()];
+        let begun = Begun { plan, keys, combinations, runs, incomplete: Vec::new() };
+        let known = |policy: &str, is_as_asked| {
+            let value = policy.to_owned();
+            Some(vec![InForce { name: "policy", value, is_as_asked }])
+        };
+        let (fifo, other) = (known("fifo", true), known("other (asked for: fifo)", false));
+        let in_force = [fifo.clone(), fifo.clone(), other.clone(), None, fifo.clone()];
+        let lines = Lines::new(&begun, &[0, 1], &in_force);
+        assert_eq!(lines.keys, ["load", "policy"]);
+        let values =
+            |load: &str, policy: &str| vec![Some(load.to_owned()), Some(policy.to_owned())];
+        let expected = [
+            values("none", "fifo"),
+            values("none", "other (asked for: fifo)"),
+            values("cpu", "fifo"),
+        ];
+        assert_eq!(lines.values, expected);
+        assert_eq!(lines.of_run, [0, 2, 1, 2, 0]);
+        // What all runs of a combination share divides nothing.
+        let alike = Lines::new(&begun, &[0, 1], &[other.clone(), fifo, other.clone(), None, other]);
+        assert_eq!((alike.keys, alike.of_run), (vec!["load".to_owned()], vec![0, 1, 0, 1, 0]));
     }
 }
