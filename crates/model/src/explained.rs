@@ -249,6 +249,13 @@ impl Timeline {
 }
 
 impl Account {
+    /// The parts of that cause, in order; what they do not have in common is not true of all of it.
+    pub fn parts_of_cause(&self) -> Vec<&Part> {
+        let Some((cause, _)) = self.cause() else { return Vec::new() };
+        let is_one = |part: &&Part| (part.kind, &part.function) == (cause.kind, &cause.function);
+        self.parts.iter().filter(is_one).collect()
+    }
+
     /// What most of the latency was: parts of one kind in one function count together.
     pub fn cause(&self) -> Option<(&Part, u64)> {
         let mut sums: BTreeMap<(PartKind, Option<&str>), u64> = BTreeMap::new();

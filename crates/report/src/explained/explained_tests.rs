@@ -264,3 +264,38 @@ fn a_page_shows_it_where_something_was_explained() {
         assert!(text.contains("| 0.000 | 231.669 |"), "{text}");
     }
 }
+
+/// One cause in two parts, each in another task and called by something else: what is said of all
+/// of it must be true of both.
+#[test]
+fn a_cause_of_several_parts_names_what_they_share() {
+    let handler = |begin_ns, length_ns, task: &str, caller: &str| Part {
+        called_by: ["sysvec_apic_timer_interrupt", caller].map(str::to_owned).to_vec(),
+        task: Some(task.to_owned()),
+        ..part(PartKind::HardInterrupt, begin_ns, length_ns, Some("hrtimer_interrupt"))
+    };
+    let account = Account {
+        thread: 0,
+        activation: 7,
+        latency_ns: 5_373,
+        parts: vec![
+            handler(0, 2_306, "teiji-0", "do_syscall_64"),
+            part(PartKind::Scheduling, 2_306, 1_000, Some("schedule")),
+            handler(3_306, 2_067, "swapper/0", "default_idle"),
+        ],
+        timeline: Timeline::default(),
+    };
+    let text = explained_text(std::slice::from_ref(&account), None, Language::English);
+    let sentence = "5.373 µs at activation 7: hard interrupt for 4.373 µs in hrtimer_interrupt, \
+                    called by sysvec_apic_timer_interrupt, in tasks teiji-0 (2.306 µs) and \
+                    swapper/0 (2.067 µs).";
+    assert_eq!(text.split("\n\n").next().unwrap().replace('\n', " "), sentence);
+    let (_, details) = text.split_once(" in all\n").unwrap();
+    assert_eq!(
+        details,
+        "The longest part, 2.306 µs from 0.000 µs on:\nStack, innermost first: \
+         hrtimer_interrupt < sysvec_apic_timer_interrupt <\ndo_syscall_64."
+    );
+    let japanese = explained_text(&[account], None, Language::Japanese);
+    assert!(japanese.contains("タスク teiji-0(2.306 µs)、swapper/0(2.067 µs)"), "{japanese}");
+}

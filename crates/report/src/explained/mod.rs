@@ -9,7 +9,7 @@ mod words;
 pub(crate) use page::{ExplainedView, views};
 
 use timeline::{Heading, timeline};
-use words::{account_title, cause_name, cause_rows, detail, part_rows, sentence};
+use words::{account_title, cause_name, cause_rows, details, part_rows, sentence};
 
 use crate::format::{self, count, exact_micros};
 use crate::language::{Language, in_language, texts, tr};
@@ -51,9 +51,7 @@ pub fn explained_text(accounts: &[Account], lab: Option<&Lab>, language: Languag
         out.push('\n');
         wrapped(&mut out, "", &tr!(account_from_planned_time, account = account_title(worst)));
         out += &parts(worst);
-        if let Some((part, _)) = worst.cause() {
-            detail(part).iter().for_each(|line| wrapped(&mut out, "", line));
-        }
+        details(worst).iter().for_each(|line| wrapped(&mut out, "", line));
         if let Some(lab) = lab {
             out.push('\n');
             wrapped(&mut out, "", &time_of(lab));

@@ -3,7 +3,7 @@
 //! and its parts, and the causes.
 
 use super::timeline::{Heading, timeline};
-use super::words::{account_title, cause_rows, detail, part_rows, sentence};
+use super::words::{account_title, cause_rows, details, part_rows, sentence};
 use model::{Explained, causes};
 
 /// Recordings of which a page shows it: each has a picture of 100 KB at most.
@@ -35,7 +35,7 @@ pub(crate) fn views(explained: &[(String, Explained)]) -> Vec<ExplainedView> {
                 timeline(worst, Heading::Page)
             },
             parts: part_rows(worst),
-            details: worst.cause().map_or_else(Vec::new, |(part, _)| detail(part)),
+            details: details(worst),
             causes: if explained.accounts.len() > 1 {
                 cause_rows(&all, explained.accounts.len())
             } else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The words for what a processor did while a thread waited to wake up.
 
+use crate::alike::grouped;
 use crate::format::{self, exact_micros};
 use crate::language::{texts, tr};
 use model::{Account, Cause, Inlined, OtherCpu, Part, PartKind, Source};
@@ -70,23 +71,58 @@ fn stack(part: &Part) -> Vec<String> {
     stack
 }
 
-/// The one sentence about a latency.
+/// What all of these have; none where they differ in it.
+fn of_all<'a, T: PartialEq>(
+    parts: &[&'a Part],
+    of: impl Fn(&'a Part) -> Option<&'a T>,
+) -> Option<&'a T> {
+    let (&first, others) = parts.split_first()?;
+    of(first).filter(|value| others.iter().all(|&part| of(part) == Some(*value)))
+}
+
+/// The callers that all of these have, innermost first.
+fn callers(parts: &[&Part]) -> Vec<String> {
+    let Some((first, others)) = parts.split_first() else { return Vec::new() };
+    let is_of_all = |(place, function): &(usize, &String)| {
+        others.iter().all(|part| part.called_by.get(*place) == Some(*function))
+    };
+    let known = first.called_by.iter().enumerate().take(CALLERS);
+    known.take_while(is_of_all).map(|(_, function)| function.clone()).collect()
+}
+
+/// The task of these parts; of several, the time in each, the longest first.
+fn tasks(parts: &[&Part]) -> String {
+    let mut tasks = grouped(parts.iter().map(|part| (part.task.clone(), part.length_ns)));
+    if let [(task, _)] = tasks.as_slice() {
+        return task.as_ref().map_or_else(|| tr!(task_unknown), |task| tr!(in_task, task));
+    }
+    tasks.sort_by_key(|(_, times)| std::cmp::Reverse(times.iter().sum::<u64>()));
+    let each = tasks.iter().map(|(task, times)| {
+        let task = task.as_deref().unwrap_or_else(|| texts::not_known.said());
+        tr!(task_for_time, task, time = micros(times.iter().sum()))
+    });
+    tr!(in_tasks, tasks = format::list(&each.collect::<Vec<_>>()))
+}
+
+/// The one sentence about a latency. Where its cause is of several parts it names what all of them
+/// have, and the time in each task.
 pub(crate) fn sentence(account: &Account) -> String {
     let title = account_title(account);
     let Some((part, sum)) = account.cause() else { return title };
+    let parts = account.parts_of_cause();
     let what = tr!(what_for_time_us, what = kind_name(part.kind), time = micros(sum));
-    let source = part.sources.function.as_ref();
+    let source = of_all(&parts, |part| part.sources.function.as_ref());
     let place = part.function.as_ref().map_or_else(String::new, |function| {
         tr!(in_function, function = located(function, source))
     });
-    let callers: Vec<&str> = part.called_by.iter().take(CALLERS).map(String::as_str).collect();
+    let callers = callers(&parts);
     let callers = if callers.is_empty() {
         String::new()
     } else {
         tr!(called_by_callers, callers = callers.join(texts::comma.said()))
     };
-    let task = part.task.as_ref().map_or_else(|| tr!(task_unknown), |task| tr!(in_task, task));
-    let meanwhile = part.other_cpu.as_ref().and_then(|other| other.function.as_ref());
+    let task = tasks(&parts);
+    let meanwhile = of_all(&parts, |part| part.other_cpu.as_ref()?.function.as_ref());
     let meanwhile =
         meanwhile.map_or_else(String::new, |function| tr!(while_cpu_ran_function, function));
     tr!(title_what_place_callers, title, what, place, callers, task, meanwhile)
@@ -140,9 +176,16 @@ fn place(part: &Part) -> String {
         .join(texts::comma.said())
 }
 
-/// What else is known of a part: sentences.
-pub(crate) fn detail(part: &Part) -> Vec<String> {
+/// What else is known of a cause: sentences. Of several parts they are of the longest, which they
+/// begin with.
+pub(crate) fn details(account: &Account) -> Vec<String> {
+    let Some((part, _)) = account.cause() else { return Vec::new() };
     let mut lines = Vec::new();
+    if account.parts_of_cause().len() > 1 {
+        let [time, begin] = [part.length_ns, part.begin_ns].map(micros);
+        lines.push(tr!(of_its_longest_part, time, begin));
+    }
+    let before = lines.len();
     if part.kind == PartKind::InterruptsOff {
         let off_at =
             part.off_at.as_ref().map(|place| located_within(place, part.sources.off_at.as_ref()));
@@ -177,7 +220,7 @@ pub(crate) fn detail(part: &Part) -> Vec<String> {
         let mostly: Vec<String> = mostly.collect();
         lines.push(tr!(most_own_time_us, functions = mostly.join(texts::comma.said())));
     }
-    lines
+    if lines.len() == before { Vec::new() } else { lines }
 }
 
 pub(crate) fn cause_name(cause: &Cause) -> String {
