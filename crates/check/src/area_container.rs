@@ -103,7 +103,8 @@ fn quota(machine: &Machine<'_>) -> Option<Seen> {
     let words = |Quota { run, period, file, stopped }| {
         let file = format!("/{file}");
         match stopped {
-            Some(times @ 1..) => phrase!("quota-used-up", run, period, file, times),
+            Some(1) => phrase!("quota-used-up-once", run, period, file),
+            Some(times @ 2..) => phrase!("quota-used-up", run, period, file, times),
             _ => phrase!("quota", run, period, file),
         }
     };
@@ -200,11 +201,13 @@ mod tests {
             ("sys/fs/cgroup/cpu/a/cpu.stat", "nr_periods 90\nnr_throttled 7\nthrottled_time 9\n"),
             ("sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us", "-1"),
             ("sys/fs/cgroup/c/cpu.max", "20000 100000"),
+            ("sys/fs/cgroup/c/cpu.stat", "nr_periods 9\nnr_throttled 1\nthrottled_usec 9\n"),
             ("sys/fs/cgroup/c/d/cpu.max", "max 100000"),
         ]);
         let finding = finding(&root, "cpu-quota", None).unwrap();
-        let expected = "20000 µs of each 100000 µs (/sys/fs/cgroup/c/cpu.max), 50000 µs of each \
-                        100000 µs (/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us, used up 7 times)";
+        let expected = "20000 µs of each 100000 µs (/sys/fs/cgroup/c/cpu.max, used up once), 50000 \
+                        µs of each 100000 µs (/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us, used up 7 \
+                        times)";
         assert_eq!((finding.status, finding.found.as_str()), (Status::Warn, expected));
     }
 

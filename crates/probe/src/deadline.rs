@@ -21,8 +21,10 @@ impl Attachment for Reserved {
         // What was inherited may be less than the root domain (taskset). Where asking is forbidden,
         // the next call says so.
         let _ = set_affinity_to_all(None);
+        let Reservation { runtime, deadline, period } = self.0;
+        let asked = format!(" with runtime {runtime}, deadline {deadline}, period {period}");
         set_deadline(self.0)
-            .map_err(|error| io::Error::new(error.kind(), refusal(self.0, &error)))?;
+            .map_err(|error| io::Error::new(error.kind(), refusal(&asked, &error)))?;
         Ok(rustix::thread::gettid())
     }
 }
@@ -32,15 +34,18 @@ pub(crate) fn refused() -> Option<String> {
     let period = Nanos::from_millis(100);
     let small = Reservation { runtime: Nanos::from_micros(10), deadline: period, period };
     let tried = on_own_thread("teiji-try", move || {
-        let tried = Reserved(small).attach(CpuId(0), Scheduling::DEADLINE);
+        let _ = set_affinity_to_all(None);
+        let tried = set_deadline(small);
         Linux.detach();
         tried
     });
-    tried.err().map(|error| error.to_string())
+    // What was tried is not what will be asked for.
+    tried.err().map(|error| refusal("", &error))
 }
 
-/// What the kernel's error means here, and what to do.
-fn refusal(Reservation { runtime, deadline, period }: Reservation, error: &io::Error) -> String {
+/// What the kernel's error means here, and what to do. `asked` is what was asked for, if somebody
+/// asked for it.
+fn refusal(asked: &str, error: &io::Error) -> String {
     let why = match error.raw_os_error() {
         Some(libc::EBUSY) => {
             "admission control has not so much bandwidth left. Give a shorter --runtime, a longer \
@@ -59,10 +64,7 @@ fn refusal(Reservation { runtime, deadline, period }: Reservation, error: &io::E
         Some(libc::ENOSYS) => "the kernel has no sched_setattr: Linux 3.14 or later is needed",
         _ => "the kernel refuses it",
     };
-    format!(
-        "SCHED_DEADLINE with runtime {runtime}, deadline {deadline}, period {period}: {error}: \
-         {why}"
-    )
+    format!("SCHED_DEADLINE{asked}: {error}: {why}")
 }
 
 #[cfg(test)]
@@ -71,23 +73,26 @@ mod tests {
 
     #[test]
     fn refusals_say_what_to_do() {
-        let asked = Reservation {
-            runtime: Nanos::from_micros(200),
-            deadline: Nanos::from_millis(1),
-            period: Nanos::from_millis(2),
-        };
         for (errno, what) in [
             (libc::EBUSY, "shorter --runtime"),
             (libc::EPERM, "CAP_SYS_NICE"),
             (libc::EINVAL, "period_min_us"),
         ] {
-            let text = refusal(asked, &io::Error::from_raw_os_error(errno));
-            assert!(
-                text.starts_with("SCHED_DEADLINE with runtime 200us, deadline 1ms, period 2ms: "),
-                "{text}"
-            );
-            assert!(text.contains(what), "{text}");
+            let error = io::Error::from_raw_os_error(errno);
+            let text = refusal(" with runtime 200us", &error);
+            let front = format!("SCHED_DEADLINE with runtime 200us: {error}: ");
+            assert!(text.starts_with(&front) && text.contains(what), "{text}");
         }
+    }
+
+    /// Whether any reservation is granted is tried with a small one, of which nobody has heard.
+    #[test]
+    fn a_trial_does_not_name_what_nobody_asked_for() {
+        assert!(!refused().unwrap_or_default().contains("10us"));
+        let error = io::Error::from_raw_os_error(libc::EPERM);
+        assert!(
+            refusal("", &error).starts_with(&format!("SCHED_DEADLINE: {error}: it needs root"))
+        );
     }
 
     /// 1 ns in 100 ms is below what the kernel can count with, whoever asks.

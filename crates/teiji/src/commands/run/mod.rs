@@ -289,7 +289,8 @@ fn say_boots(root: &Path, plan: &Path, planned_boots: &[PlannedBoot], made: &[Bo
         return;
     }
     let command = format!("teiji run --here {} -o {}", plan.display(), root.display());
-    say!("Still missing: {}. Boot it, then: {command}", missing.join("; "));
+    let them = if missing.len() > 1 { "each" } else { "it" };
+    say!("Still missing: {}. Boot {them}, then: {command}", missing.join("; "));
 }
 
 fn resume(args: &Args, path: &Path) -> CommandResult {
