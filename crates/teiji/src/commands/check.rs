@@ -116,8 +116,8 @@ const ORDER: [Status; 4] = [Status::Bad, Status::Warn, Status::Unknown, Status::
 /// Columns of a status, and of a name.
 const STATUS: usize = 8;
 const NAME: usize = 28;
-/// Letters beside a name.
-const FOUND: usize = 72;
+/// Letters that a line has room for beside a name.
+const FOUND: usize = 44;
 
 /// What was found, the worst first. The CPUs are those that `teiji tune` would be asked to tune.
 fn as_text(options: &CheckOptions, findings: &[Finding], tuned: &[CpuId], root: &Path) -> String {
@@ -179,7 +179,7 @@ const LINES: usize = 8;
 /// What was found, all of it where it is not long. What follows then is covered by the action, and
 /// is in the JSON.
 fn shortened(found: &str, has_action: bool) -> String {
-    let lines = plans::wrapped(found);
+    let lines = plans::wrapped(found, STATUS);
     let is_cut = has_action && lines.len() > LINES + 1;
     let shown = if is_cut { &lines[..LINES] } else { &lines[..] };
     let mut text: String = shown.iter().map(|line| format!("{:STATUS$}{line}\n", "")).collect();

@@ -63,6 +63,19 @@ fn files_stand_for_another_machine() {
     assert_eq!(json.iter().find(|finding| finding["id"] == "preemption").unwrap()["status"], "ok");
 }
 
+/// But for commands, which are to be copied.
+#[test]
+fn findings_fit_80_columns() {
+    let place = TestFolder::new();
+    let output = place.teiji("check");
+    let wide: Vec<&str> = output
+        .out
+        .lines()
+        .filter(|line| line.chars().count() > 80 && !line.trim_start().starts_with("Do: "))
+        .collect();
+    assert_eq!(wide, [""; 0], "{}", output.out);
+}
+
 /// The same machine is bad for one use and good enough for another.
 #[test]
 fn findings_are_weighed_by_use() {
