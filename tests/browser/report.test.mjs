@@ -167,7 +167,24 @@ describe('the report page', () => {
       assert.ok(await page.locator(`#${chart} details table tbody tr`).count() > 0, `${chart}: a table of its figures`);
       assert.match(await page.locator(`#${chart} .paper svg > desc`).textContent(), /\d/, `${chart}: the picture for paper has words too`);
     }
-    assert.ok((await page.locator('#verdict').textContent()).length > 20);
+    const headline = await page.locator('#verdict').textContent();
+    assert.ok(headline.length > 20 && headline.length <= 90, headline);
+    await page.close();
+  });
+
+  test('caveats stand between the headline and the figures, each in a line', async () => {
+    const page = await open({ width: 1280 });
+    const lines = await page.evaluate(() => [...document.querySelectorAll('.banner')].map((banner) => {
+      const { top, height } = banner.getBoundingClientRect();
+      return { top, lines: Math.round((height - 11) / Number.parseFloat(getComputedStyle(banner).lineHeight)), class: banner.classList[1] };
+    }));
+    const [headline, summary] = await page.evaluate(() => ['verdict', 'summary'].map((id) => document.getElementById(id).getBoundingClientRect().top));
+    const order = ['bad', 'caution', 'note'];
+    for (const [place, line] of lines.entries()) {
+      assert.ok(line.top > headline && line.top < summary);
+      assert.equal(line.lines, 1, 'one line');
+      assert.ok(place === 0 || order.indexOf(line.class) >= order.indexOf(lines[place - 1].class), 'the worst first');
+    }
     await page.close();
   });
 

@@ -80,7 +80,7 @@ fn main() -> std::io::Result<()> {
     }
     std::fs::write(
         folder.join("verdict.txt"),
-        report::Report::new(&recordings, &[], &options).verdict(English),
+        report::Report::new(&recordings, &[], &options).headline(report::Paint::Plain, English),
     )?;
 
     let many: Vec<_> = (0..8)

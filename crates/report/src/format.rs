@@ -179,13 +179,25 @@ pub(crate) fn share(percent: f64) -> String {
     }
 }
 
-/// A text of at most so many characters; what was longer ends in an ellipsis. Names and kernel
-/// command lines come from outside, and one of them must not fill a page.
+/// A text of at most so many characters; what was longer ends in an ellipsis, behind a whole word
+/// where there are some. Names and kernel command lines come from outside, and one of them must not
+/// fill a page.
 pub(crate) fn clip(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
         return text.to_owned();
     }
-    text.chars().take(max.saturating_sub(1)).chain(['…']).collect()
+    let kept: String = text.chars().take(max.saturating_sub(1)).collect();
+    let is_whole = text[kept.len()..].starts_with(' ');
+    // A word that is most of the text is cut.
+    let end = kept.rfind(' ').filter(|end| !is_whole && end * 2 >= kept.len());
+    let kept = kept[..end.unwrap_or(kept.len())].trim_end_matches([' ', ',', ';', ':']);
+    format!("{kept}…")
+}
+
+/// As the beginning of a sentence.
+pub(crate) fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -317,5 +329,18 @@ mod tests {
             (one_in(1.5e-4), clip("αβγδ", 3), clip("αβγ", 3)),
             ("6,666".into(), "αβ…".into(), "αβγ".into())
         );
+        // Neither in a word nor at a comma, where there is another word.
+        assert_eq!(
+            [18, 19, 20, 21, 25, 26].map(|max| clip("in task teiji-0, asm_sys", max)),
+            [
+                "in task teiji-0…",
+                "in task teiji-0…",
+                "in task teiji-0…",
+                "in task teiji-0…",
+                "in task teiji-0, asm_sys",
+                "in task teiji-0, asm_sys"
+            ]
+        );
+        assert_eq!(clip("a long_word_that_goes_on", 12), "a long_word…");
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Recordings as people read them.
 //!
-//! Here live the summary in a terminal, the verdict in one line, the offline HTML page, Markdown
+//! Here live the summary in a terminal, the headline, the offline HTML page, Markdown
 //! and the SVG files, of single recordings, plans (`matrix/`), comparisons and what a gate judged;
 //! each in the languages of `language/`. Both kinds of chart are drawn from the same series, so
 //! that they cannot disagree.
@@ -44,7 +44,7 @@ pub use format::{counted_in_english, exact_micros, latency};
 pub use gate::GateReport;
 use judge::Judged;
 pub use language::Language;
-use language::{in_language, texts};
+use language::{in_language, texts, tr};
 pub use matrix::{
     InForce, Matrix, Published, PublishedError, SETTINGS, in_force, normalised, settings_of,
 };
@@ -55,6 +55,7 @@ pub use phases::{Phases, phases, phases_json, worst_phase};
 use plan::Nanos;
 pub use report::Report;
 pub use sections::inference::Inference;
+use sections::verdict::Headline;
 use sections::{caveats, ending, lab};
 pub use terminal::load_table::load_table;
 pub use terminal::plan_length::PlanLength;
@@ -77,10 +78,15 @@ pub fn what_time_is(recorded: &Recorded, language: Language) -> Option<String> {
     })
 }
 
-/// The verdict of one recording among many, each of which need not say again what the ns of the lab
-/// are: one line with the one figure, and with its caveats.
-pub fn verdict_of_one(recorded: &Recorded, language: Language) -> String {
-    in_language(language, || sections::verdict::without_lab(&[Overview::new(recorded)]))
+/// The headline of one recording among many, with its caveats in a few letters each, as one line.
+pub fn headline_of_one(recorded: &Recorded, language: Language) -> String {
+    in_language(language, || {
+        let words = Headline::new(&[Overview::new(recorded)]).in_words();
+        match caveats(&recorded.document, language) {
+            Some(caveats) => format!("{words} {}", tr!(caveats_listed, caveats)),
+            None => words,
+        }
+    })
 }
 
 /// What a run's figures must not be read without, in a few letters each: `cut short, steal 26.3 %`;
@@ -92,8 +98,7 @@ pub fn caveats(document: &Document, language: Language) -> Option<String> {
     })
 }
 
-/// Why a recording holds less than was asked for, as the end of a sentence that began with its
-/// name: `was stopped early by SIGINT`.
+/// Why a recording holds less than was asked for: `stopped early by SIGINT`.
 pub fn cut_short(document: &Document, language: Language) -> Option<String> {
     in_language(language, || ending::cut_short(document))
 }

@@ -6,10 +6,8 @@ use crate::format::{self, list};
 use crate::language::tr;
 use crate::sections::accounts::Accounts;
 use crate::sections::co_kernel;
-use crate::sections::ending;
 use crate::sections::inference::Inference;
 use crate::sections::latencies::Latencies;
-use crate::sections::loads;
 use crate::sections::rows::Rows;
 
 use model::{Document, Examined, ProbeStatement, Quantity, Recorded, TakenBy, Thread};
@@ -240,71 +238,6 @@ impl<'a> Overview<'a> {
     /// Activations that are drawn in no chart, as they did not wake, and that tables count in.
     pub(crate) fn skipped_and_not_drawn(&self) -> u64 {
         self.totals.due_moments.count().saturating_sub(self.totals.moments.count())
-    }
-
-    /// What was asked of the scheduler and not granted: `SCHED_OTHER instead of SCHED_FIFO 90`.
-    pub(crate) fn no_real_time(&self) -> Option<String> {
-        let document = self.document();
-        if document.probe.taken_by() != TakenBy::OwnThreads {
-            return None;
-        }
-        let asked = document.run.scheduling;
-        let granted =
-            document.threads.iter().find(|thread| !thread.scheduling.policy.is_real_time());
-        match granted.map(model::Thread::granted) {
-            Some(granted) if asked.policy.is_real_time() => {
-                Some(tr!(granted_instead_of_asked, granted, asked))
-            }
-            _ if asked.policy.is_real_time()
-                && !document.instrument.real_time
-                && self.lower_priority().is_none() =>
-            {
-                Some(tr!(ordinary_scheduling_instead_asked, asked))
-            }
-            _ => None,
-        }
-    }
-
-    /// A real-time priority below the one asked for: `SCHED_FIFO 20 instead of SCHED_FIFO 90`.
-    pub(crate) fn lower_priority(&self) -> Option<String> {
-        let document = self.document();
-        let asked = document.run.scheduling;
-        let lower = document.threads.iter().find(|thread| thread.scheduling.is_below(asked))?;
-        (document.probe.taken_by() == TakenBy::OwnThreads)
-            .then(|| tr!(granted_instead_of_asked, granted = lower.granted(), asked))
-    }
-
-    /// Ordinary scheduling that was asked for: no fault, but no real-time figure either.
-    pub(crate) fn ordinary(&self) -> Option<String> {
-        let document = self.document();
-        let asked = document.run.scheduling;
-        let granted =
-            || document.threads.first().map_or_else(|| asked.to_string(), model::Thread::granted);
-        (!asked.policy.is_real_time() && document.probe.taken_by() == TakenBy::OwnThreads)
-            .then(granted)
-    }
-
-    /// What scheduling it was measured with, where that was not real-time, granted or asked for.
-    pub(crate) fn not_real_time(&self) -> Option<String> {
-        self.no_real_time().or_else(|| self.ordinary())
-    }
-
-    /// Why the recording holds less than was asked for, as the end of a sentence that began with
-    /// its name.
-    pub(crate) fn cut_short(&self) -> Option<String> {
-        ending::cut_short(self.document())
-    }
-
-    /// Which load was off the level asked for, as a phrase: `cpu@50% reached 31.2 % of each CPU
-    /// instead of 50 %`.
-    pub(crate) fn load_off_target(&self) -> Option<String> {
-        let document = self.document();
-        let off_target: Vec<String> =
-            document.load.iter().filter(|load| load.off_target).map(loads::off_target).collect();
-        if off_target.is_empty() {
-            return document.load_off_target.then(|| tr!(off_more_than_5));
-        }
-        Some(list(&off_target))
     }
 
     /// How rare latencies above the maximum are.

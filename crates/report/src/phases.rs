@@ -2,12 +2,12 @@
 //! Phases of a run in the lab, as `teiji lab run --phases` ends with them: figures of all of them
 //! together, the range of their maxima, and the worst with the command that makes it again.
 
-use crate::format::{counted, exact_micros};
+use crate::format::{capitalised, counted, exact_micros};
 use crate::language::{Language, in_language, texts, tr};
 use crate::overview::Overview;
 use crate::sections::inference::{self, Inference};
 use crate::sections::latencies::{Figure, MANY};
-use crate::sections::{method, verdict};
+use crate::sections::method;
 use crate::terminal::side_by_side;
 use crate::terminal::text::wrapped;
 use judge::{PhaseMaxima, PhaseMaximum, counted as judged_count};
@@ -96,7 +96,7 @@ pub(crate) fn sentence(maxima: &PhaseMaxima) -> Option<String> {
 pub(crate) fn worst_and_again(maxima: &PhaseMaxima, paths: &[PathBuf]) -> Option<(String, String)> {
     let words = ["teiji", "lab", "rerun", &paths[maxima.worst()?.place].display().to_string()]
         .map(str::to_owned);
-    Some((verdict::capitalised(&sentence(maxima)?), method::quoted(&words)))
+    Some((capitalised(&sentence(maxima)?), method::quoted(&words)))
 }
 
 /// Several runs in several phases each: a line for each run, its phases together, then the worst
@@ -116,9 +116,8 @@ fn in_text(all: &[Phases<'_>]) -> String {
     for one in all {
         let Some(sentence) = one.sentence() else { continue };
         out.push('\n');
-        let sentences = one
-            .intervals()
-            .map(|intervals| format!("{intervals} {}", verdict::capitalised(&sentence)));
+        let sentences =
+            one.intervals().map(|intervals| format!("{intervals} {}", capitalised(&sentence)));
         wrapped(&mut out, "", &format!("{}: {}", one.name, sentences.unwrap_or(sentence)));
         // In one piece, to be copied.
         out += &format!("  {}\n", one.again);
@@ -131,7 +130,7 @@ fn in_text(all: &[Phases<'_>]) -> String {
 pub fn worst_phase(one: &Phases<'_>, language: Language) -> Option<String> {
     in_language(language, || {
         let sentence = one.sentence().filter(|_| one.recordings().len() > 1)?;
-        Some(format!("  {}\n  {}", verdict::capitalised(&sentence), one.again))
+        Some(format!("  {}\n  {}", capitalised(&sentence), one.again))
     })
 }
 

@@ -9,9 +9,9 @@ use crate::charts::series::Charts;
 use crate::language::{InEach, Language, in_language};
 use crate::overview::{self, Overview};
 use crate::page::page_texts::PageTexts;
-use crate::sections::banners::{self, Banner, GroupedWarning};
+use crate::sections::grouped_warnings::{self, GroupedWarning};
 use crate::sections::inference::Inference;
-use crate::sections::verdict;
+use crate::sections::verdict::Headline;
 use model::{Explained, Recorded};
 use std::cell::OnceCell;
 
@@ -31,8 +31,7 @@ pub struct Report<'a> {
 }
 
 pub(crate) struct Texts {
-    pub(crate) verdict: String,
-    pub(crate) banners: Vec<Banner>,
+    pub(crate) headline: Headline,
     pub(crate) warnings: Vec<GroupedWarning>,
 }
 
@@ -44,11 +43,11 @@ impl<'a> Report<'a> {
         options: &'a ChartOptions,
     ) -> Report<'a> {
         let all = Overview::all_with(recordings, inferences);
-        let of_all = InEach::new(|| (verdict::verdict(&all), banners::banners(&all)));
+        let of_all = InEach::new(|| Headline::new(&all));
         let charted = overview::charted(all);
         let texts = InEach::new(|| {
-            let (verdict, banners) = of_all.get().clone();
-            Texts { verdict, banners, warnings: banners::warnings(&charted) }
+            let headline = of_all.get().clone();
+            Texts { headline, warnings: grouped_warnings::warnings(&charted) }
         });
         let (recorded, page_texts, explained) = (recordings.len(), OnceCell::new(), Vec::new());
         Report { recorded, options, explained, texts, page_texts, charted }
@@ -67,12 +66,6 @@ impl<'a> Report<'a> {
     /// In the current language.
     pub(crate) fn texts(&self) -> &Texts {
         self.texts.get()
-    }
-
-    /// One line with the one figure, and with its caveats: no real-time rights, a run cut short,
-    /// lost samples.
-    pub fn verdict(&self, language: Language) -> &str {
-        in_language(language, || &self.texts().verdict)
     }
 
     /// The charts as files: name and content. They are drawn from the same series as the page's.

@@ -232,6 +232,20 @@ impl OneFigure {
         let sign = if ns < 0 { "-" } else { "" };
         Some(format!("{sign}{}.{:03}", ns.unsigned_abs() / 1_000, ns.unsigned_abs() % 1_000))
     }
+
+    /// Why a recording has no such value, as the end of a sentence that begins with its name.
+    pub fn why_none(self, examined: &Examined) -> String {
+        let of = |thread: &Statistics| Latencies::due(thread).count();
+        let fewest = examined.recorded.threads.iter().map(of).min().unwrap_or(0);
+        match self.0 {
+            Which::Latency(plan::Figure::Quantile(level)) if fewest < level.needs() => format!(
+                "has too few samples for {level}: {} of a thread, and it needs {}",
+                format::counted_in_english(fewest, "sample"),
+                format::count(level.needs())
+            ),
+            _ => "does not contain that figure".to_owned(),
+        }
+    }
 }
 
 fn accounts(recorded: &Recorded) -> Accounts {
@@ -362,6 +376,10 @@ mod tests {
             [some("3"), some("0"), some("1.067")]
         );
         assert_eq!(figure("p99"), None, "three latencies have no 99th percentile");
+        let why = |name: &str| name.parse::<OneFigure>().unwrap().why_none(&examined);
+        let too_few = "has too few samples for p99.99: 3 samples of a thread, and it needs 10,000";
+        assert_eq!(why("p99.99"), too_few);
+        assert_eq!(why("sd"), "does not contain that figure");
         for wrong in ["", "p", "p101", "median", "Max"] {
             assert!(wrong.parse::<OneFigure>().is_err(), "{wrong}");
         }

@@ -8,6 +8,8 @@ use crate::gate::change;
 use crate::language::{Language, in_language, texts, tr};
 use crate::page::localised::markdown;
 use crate::page::rendered;
+use crate::paint::Paint;
+use crate::sections::verdict::fitting;
 use crate::terminal::text::{self, Table};
 use askama::Template;
 use model::Quantity;
@@ -61,6 +63,48 @@ impl Compared {
                 not_judged(),
             ],
         ]
+    }
+
+    /// Whether any of its figures is significant.
+    pub(super) fn differs(&self) -> bool {
+        let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
+        quantiles.iter().any(QuantileDifference::is_significant)
+            || maximum.is_some_and(|maximum| maximum.is_significant)
+            || spread.is_some_and(|spread| spread.is_significant())
+    }
+
+    /// The significant difference that is farthest out in the tail, or that there is none.
+    pub(super) fn headline(&self) -> String {
+        let Comparison { quantiles, spread, .. } = &self.comparison;
+        let quantile = || {
+            let largest = quantiles.iter().rfind(|one| one.is_significant())?;
+            let name = self.named(&largest.level.to_string());
+            Some(tr!(figure_change, figure = name, change = change(largest.lower, largest.upper)))
+        };
+        let of_spread = || {
+            let ratio = spread.filter(|spread| spread.is_significant())?.ratio?;
+            let figure = format::capitalised(texts::the_standard_deviation.said());
+            Some(tr!(figure_change, figure, change = change(ratio.0, ratio.1)))
+        };
+        let found = quantile().or_else(of_spread).unwrap_or_else(|| {
+            format::capitalised(&if self.differs() {
+                tr!(largest_latencies_differ)
+            } else if quantiles.is_empty() && spread.is_none() {
+                tr!(too_few_independent_samples)
+            } else {
+                tr!(no_significant_difference)
+            })
+        });
+        let Texts { base: first, other: second, .. } = self.texts();
+        let clipped = |max| [first, second].map(|name| format::clip(name, max));
+        let named = [[first.clone(), second.clone()], clipped(24), clipped(12)];
+        let named = named.into_iter().filter(|[first, second]| first != second);
+        let in_words = [texts::first, texts::second].map(|name| name.said().to_owned());
+        fitting(
+            named
+                .chain([in_words])
+                .map(|[first, second]| tr!(found_second_against_first, found, second, first)),
+        )
     }
 
     /// One sentence: which differences are significant, and which are not.
@@ -295,16 +339,26 @@ impl Comparisons {
     }
 
     pub fn text(&self, language: Language) -> String {
+        self.painted(Paint::Plain, language)
+    }
+
+    /// The same for a terminal that may show colour.
+    pub fn painted(&self, paint: Paint, language: Language) -> String {
         in_language(language, || {
             let mut out = String::new();
             for (place, compared) in self.all.iter().enumerate() {
                 if place > 0 {
                     out.push('\n');
                 }
-                for caveat in &compared.texts().caveats {
-                    text::wrapped(&mut out, "", &tr!(caution_caveat, caveat));
-                }
+                let mut headline = String::new();
+                text::wrapped(&mut headline, "", &compared.headline());
+                out += &paint.headline(&headline);
                 text::wrapped(&mut out, "", &compared.verdict());
+                for caveat in &compared.texts().caveats {
+                    let mut caution = String::new();
+                    text::wrapped(&mut caution, "", &tr!(caution_caveat, caveat));
+                    out += &paint.warning(&caution);
+                }
                 out.push('\n');
                 compared.table_in_text(&mut out);
                 for note in compared.notes() {

@@ -11,6 +11,8 @@ use crate::format::counted;
 use crate::language::{InEach, Language, current_language, in_language, texts, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
+use crate::sections::caveats;
+use crate::sections::verdict::{Headline, fitting};
 use differs::{Differing, differing};
 pub(crate) use differs::{different_quantities, incomparable};
 use model::{Examined, Quantity, Recorded, RunIdentity};
@@ -256,8 +258,18 @@ fn distinct(base: String, other: String, group: &Repeats) -> (String, String) {
 }
 
 impl Comparisons {
-    /// The verdict in one sentence for each group.
-    fn verdicts(&self) -> Vec<String> {
-        self.all.iter().map(Compared::verdict).collect()
+    /// The largest difference of one group, or how many groups differ; then what else the figures
+    /// of one say, and the caveats of the recordings.
+    fn headline(&self, each: &[Overview<'_>]) -> Headline {
+        let caveats = caveats::banners(each);
+        if let [only] = self.all.as_slice() {
+            let (sentence, account) = (only.headline(), only.verdict());
+            return Headline { sentence, account, caveats };
+        }
+        let first = self.all.first().map_or("", |one| one.texts().base.as_str());
+        let (n, all) = (self.all.iter().filter(|one| one.differs()).count(), self.all.len());
+        let sentence =
+            fitting([tr!(n_of_all_differ, n, all, first), tr!(n_of_all_groups_differ, n, all)]);
+        Headline { sentence, account: String::new(), caveats }
     }
 }

@@ -9,14 +9,11 @@ use crate::language::{Language, in_language, texts, tr};
 use crate::overview::{self, MAX_CHARTED, Overview};
 use crate::page::chart_set::ChartSet;
 use crate::page::localised::Localised;
-use crate::page::{Frame, Header, MAX_BYTES, rendered, unbroken};
-use crate::sections::banners;
+use crate::page::{Frame, Header, MAX_BYTES, rendered};
 use crate::sections::columns::{Measured, Probes};
+use crate::sections::lab;
 use crate::sections::method::{self, Command};
 use askama::Template;
-
-/// Notices of recordings that are compared.
-const MAX_BANNERS: usize = 40;
 
 #[derive(Template)]
 #[template(path = "compare.html")]
@@ -80,7 +77,7 @@ impl Comparisons {
         let several = groups.iter().any(|group| group.recordings.len() > 1);
         let (all, pooled) = (pooled.len(), overview::charted(pooled));
         let series = Charts::new(&pooled, &ChartOptions::default(), steps);
-        let verdicts = self.verdicts();
+        let headline = self.headline(&each);
         let title = match self.all.as_slice() {
             [only] => {
                 tr!(second_against_first_2, second = only.texts().other, first = only.texts().base)
@@ -94,16 +91,16 @@ impl Comparisons {
         rendered(&Page {
             frame: Frame::new(
                 &title,
-                &verdicts.join(" "),
+                &headline.in_words(),
                 series.measured,
                 &Probes::from_overviews(&each),
             ),
-            header: Header {
-                verdict: unbroken(&verdicts.join(" ")),
-                headline: None,
-                about: about(groups, several, (all, pooled.len()), Measured::from_overviews(&each)),
-                banners: banners::banners(&each).into_iter().take(MAX_BANNERS).collect(),
-            },
+            header: Header::new(
+                headline,
+                None,
+                about(groups, several, (all, pooled.len()), Measured::from_overviews(&each)),
+                lab::times(&each),
+            ),
             compared: &self.all,
             drawn: ChartSet::overlaid(&series, &pooled),
             commands: method::commands(&[], command_line),

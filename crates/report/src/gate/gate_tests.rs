@@ -569,7 +569,7 @@ fn a_document_that_its_samples_contradict_passes_nothing() {
     assert_eq!(judged("late==0", &examined).verdict, Verdict::Fail);
     let max = judged("max<1s", &examined);
     assert_eq!(max.verdict, Verdict::NotEnough);
-    assert!(max.lacking.unwrap().starts_with("run.json contradicts its samples"));
+    assert!(max.lacking.unwrap().starts_with("figures in run.json contradict its samples"));
 }
 
 fn p99_of(summary: &stats::Summary) -> i64 {

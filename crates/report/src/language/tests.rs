@@ -158,10 +158,10 @@ fn no_language_leaks_into_another() {
         let mut texts = vec![
             ("page", report.html(command, language)),
             ("Markdown", report.markdown(command, Some("charts"), language)),
-            ("verdict", report.verdict(language).to_owned()),
+            ("headline", report.headline(Paint::Plain, language)),
             ("plan's page", matrix.html("[vary]", command, language)),
             ("plan's Markdown page", matrix.page_as_markdown("[vary]", command, None, language)),
-            ("plan's verdict", matrix.verdict(language)),
+            ("plan's headline", matrix.headline_text(Paint::Plain, language)),
             ("plan's text", matrix.text(language)),
             ("plan's Markdown", matrix.markdown(language)),
             ("gate", gate.text(language)),

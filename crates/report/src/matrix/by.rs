@@ -8,7 +8,7 @@ use crate::alike::each_once;
 use crate::format::{count, fine_micros, micros};
 use crate::language::{Language, in_language, texts, tr};
 use crate::sections::latencies::{Figure, NOTHING, OrNothing};
-use crate::terminal::text::{aligned, wrapped};
+use crate::terminal::text::{aligned_in_blocks, wrapped};
 use std::collections::BTreeMap;
 
 /// What is shown of each combination.
@@ -211,7 +211,7 @@ impl Matrix {
                 lines.push(line);
             }
         }
-        aligned(&lines, texts)
+        aligned_in_blocks(&lines, texts)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::overview::{Overview, Totals};
 use crate::sections::accounts::Accounts;
 use crate::sections::caveats::{self, Caveat};
 use crate::sections::co_kernel;
+use crate::sections::ending;
 use crate::sections::inference::Inference;
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::{self, Latencies};
@@ -368,7 +369,7 @@ impl CellStats {
 
     /// `differ`: a run of the lab is not what an equal one before it is.
     fn add_caveats(&mut self, overview: &Overview<'_>, differ: bool) {
-        self.denied |= overview.no_real_time().is_some();
+        self.denied |= caveats::denied(overview.document()).is_some();
         let made_by = made_by(overview.document());
         let other = self.made_by.as_ref().is_some_and(|first| *first != made_by);
         self.made_by.get_or_insert(made_by);
@@ -447,12 +448,14 @@ impl Texts {
     /// Adds those of one more run: `other`, it comes from another machine than the first; `differ`,
     /// the lab's repeats differ.
     fn add(&mut self, overview: &Overview<'_>, other: bool, differ: bool) {
-        let denied = overview.no_real_time().map(|how| tr!(no_real_time_rights_how, how));
-        let ordinary = || overview.ordinary().map(|policy| tr!(ordinary_scheduling_policy, policy));
+        let document = overview.document();
+        let denied = caveats::denied(document).map(|how| tr!(no_real_time_rights_how, how));
+        let ordinary =
+            || caveats::ordinary(document).map(|policy| tr!(ordinary_scheduling_policy, policy));
         self.rights = self.rights.take().or(denied).or_else(ordinary);
         let marks = [other.then(|| tr!(mixed_machines)), differ.then(|| tr!(repeats_differ))];
-        for mark in caveats::own(overview.document()).into_iter().chain(marks.into_iter().flatten())
-        {
+        let faults = caveats::faults(document).into_iter().map(|fault| fault.short);
+        for mark in faults.chain(marks.into_iter().flatten()) {
             if !self.marks.contains(&mark) {
                 self.marks.push(mark);
             }
@@ -461,8 +464,8 @@ impl Texts {
         let lost = (lost > 0).then(|| tr!(lost_samples, samples = counted(lost, texts::n_samples)));
         let other = other.then(|| tr!(repeats_come_from_different));
         let differ = differ.then(|| tr!(repeats_in_lab_differ));
-        let lower = overview.lower_priority().map(|how| tr!(lower_priority_how, how));
-        for caveat in [lower, overview.cut_short(), lost, other, differ].into_iter().flatten() {
+        let lower = caveats::lower_priority(document).map(|how| tr!(lower_priority_how, how));
+        for caveat in [lower, ending::cut_short(document), lost, other, differ].into_iter().flatten() {
             if !self.run_caveats.contains(&caveat) {
                 self.run_caveats.push(caveat);
             }

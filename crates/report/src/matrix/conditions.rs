@@ -8,8 +8,8 @@
 use crate::format::{clip, counted};
 use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
-use crate::sections::banners::GroupedWarning;
 use crate::sections::conditions;
+use crate::sections::grouped_warnings::GroupedWarning;
 use crate::sections::method;
 use crate::warnings;
 use model::Warning;

@@ -39,15 +39,16 @@ fn repeats_are_pooled_as_if_they_were_one() {
 
 #[test]
 fn the_table_has_every_cell() {
-    let text = matrix().text(English);
+    let text = matrix().markdown(English);
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0], "A plan");
-    assert!(lines[2].starts_with("interval  load") && lines[2].contains("max of runs"), "{text}");
-    assert!(lines[3].contains("26.7") && lines[3].contains("30.0–60.0"), "{text}");
-    assert!(lines[5].contains("net") && lines[5].contains('–'), "{text}");
+    assert_eq!(lines[0], "### A plan");
+    assert!(lines[2].starts_with("| interval | load |"), "{text}");
+    assert!(lines[2].contains("max of runs"), "{text}");
+    assert!(lines[4].contains("26.7") && lines[4].contains("30.0–60.0"), "{text}");
+    assert!(lines[6].contains("net") && lines[6].contains('–'), "{text}");
     assert!(!lines[2].contains("p99.99"), "no row has one: {text}");
     assert!(text.contains("2 runs of the plan without a recording: net."), "{text}");
-    assert!(lines[5].contains("0 of 2"), "{text}");
+    assert!(lines[6].contains("0 of 2"), "{text}");
 }
 
 #[test]
@@ -94,7 +95,8 @@ fn exceeded_and_inconclusive_limits_are_named() {
     assert_eq!(stands(1), (json!([]), json!(["p99"])));
     assert_eq!(stands(2), (json!([]), json!([])), "nothing is recorded");
     let text = matrix.text(English);
-    assert!(text.lines().nth(3).unwrap().ends_with("  max p90 p99"), "{text}");
+    let none = text.lines().find(|line| line.starts_with("none ")).unwrap();
+    assert!(none.ends_with("  max p90 p99"), "{text}");
     let output = "max exceeded its limit in 1 of 2; p90 exceeded its limit in 1 of 2; p99 \
                   exceeded its limit in 1 of 2, inconclusive in 1 (?): p99 needs 100.";
     assert!(text.replace("\n  ", " ").replace('\n', " ").contains(output), "{text}");
@@ -342,13 +344,9 @@ fn intervals_are_ranked_by_how_much_they_vary() {
     matrix.add(0, 1, jitter(&[-300, 0, 300]));
     // The longest of these is no longer than that; the shortest is far shorter.
     matrix.add(1, 1, jitter(&[-9_000, 0, 300]));
-    let verdict = matrix.verdict(English);
-    assert!(
-        verdict.starts_with(
-            "Largest peak to peak 9.30 µs with busy (the largest of 2), 600 ns with load=none \
-             (the smallest)."
-        ),
-        "{verdict}"
+    assert_eq!(
+        matrix.headline().sentence,
+        "Largest peak to peak 9.30 µs with busy (the largest of 2)"
     );
     assert_eq!(
         matrix.by_first_factor().unwrap(),
@@ -356,7 +354,7 @@ fn intervals_are_ranked_by_how_much_they_vary() {
     );
     let text = matrix.text(English);
     let head: Vec<&str> =
-        text.lines().next().unwrap().split("  ").filter(|cell| !cell.is_empty()).collect();
+        text.lines().nth(3).unwrap().split("  ").filter(|cell| !cell.is_empty()).collect();
     assert!(head.iter().any(|cell| cell.trim() == "peak to peak"), "{text}");
     assert!(text.contains("0.300") && text.contains("9.30"), "{text}");
     assert_eq!(
@@ -373,13 +371,7 @@ fn jitter_is_not_compared_with_latency() {
     let mut matrix = Matrix::new(None, vec!["probe".into()], probes.into_iter());
     matrix.add(0, 1, jitter(&[-300, 0, 300]));
     matrix.add(1, 1, Synthetic::idle().threads(1).samples(&[4_180]).build());
-    assert!(
-        matrix.verdict(English).starts_with(
-            "Largest peak to peak 600 ns with probe=rtc; worst latency 4.18 µs with probe=cyclic."
-        ),
-        "{}",
-        matrix.verdict(English)
-    );
+    assert_eq!(matrix.headline().sentence, "Largest peak to peak 600 ns with probe=rtc");
     let why = "their quantities differ (jitter; latency)";
     assert!(
         matrix.text(English).contains(&format!("Rows are not comparable: {why}.")),
@@ -423,12 +415,14 @@ fn kinds_of_time_are_named_and_not_compared() {
     let mut matrix = Matrix::new(None, vec!["kernel".into()], kernels.into_iter());
     matrix.add(0, 1, Synthetic::idle().threads(1).samples(&[57_600]).build());
     matrix.add(1, 1, Synthetic::idle().threads(1).samples(&[4_180]).in_lab(Some(1)).build());
-    let verdict = matrix.verdict(English);
     assert_eq!(
-        verdict,
-        "Partly in the lab, partly on real machines: worst latency 57.6 µs, on a machine's own \
-         clock, with kernel=none; 4.18 µs, in virtual ns, with debian:amd64. 2 of 2 activations \
-         on time."
+        matrix.headline_text(crate::Paint::Plain, English),
+        "\
+Worst wake-up 57.6 µs with kernel=none
+2 of 2 activations on time.
+
+· Virtual time counts instructions: it is not a board's ns (1 of 2 combinations)
+"
     );
     assert!(
         matrix.text(English).replace('\n', " ").contains("debian:amd64: Virtual ns"),
@@ -482,28 +476,27 @@ fn repeats_of_several_machines_are_said_to_be_so() {
 }
 
 #[test]
-fn a_lack_of_rights_stands_first_with_what_would_help() {
+fn a_lack_of_rights_is_the_worst_caveat_and_stands_with_what_would_help() {
     let mut recorded = Synthetic::idle().threads(1).samples(&[5_000]).build();
     recorded.document.threads[0].scheduling = plan::Scheduling::OTHER;
     recorded.document.warnings = vec![crate::synthetic::no_real_time()];
     let rows = ["none", "cpu"].map(|load| vec![Some(load.to_owned())]);
     let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
     matrix.add(0, 1, recorded);
-    assert!(
-        matrix.verdict(English).starts_with(
-            "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90): worst latency"
-        ),
-        "{}",
-        matrix.verdict(English)
-    );
+    let caveats = |matrix: &Matrix| {
+        let banners = matrix.headline().caveats;
+        banners.into_iter().map(|banner| banner.text).collect::<Vec<_>>()
+    };
+    let denied = "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)";
+    assert_eq!(caveats(&matrix), [denied]);
     matrix.add(1, 1, Synthetic::hackbench().threads(1).samples(&[6_000]).build());
-    assert!(
-        matrix.verdict(English).starts_with(
-            "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90) in 1 of 2 combinations; \
-             at worst "
-        ),
-        "{}",
-        matrix.verdict(English)
+    assert_eq!(
+        caveats(&matrix),
+        [
+            format!("{denied} in 1 of 2 combinations").as_str(),
+            "At worst steal 1.0 % in 1 combination",
+            "At worst clocksource changed in 1 combination"
+        ]
     );
     assert!(
         matrix
@@ -531,13 +524,10 @@ fn the_first_factor_is_reported_where_all_else_is_equal() {
         matrix.by_first_factor().unwrap(),
         "Largest latency by load: none 2.00 µs, cpu 3.00 µs."
     );
-    assert!(
-        matrix.verdict(English).contains(
-            "900 µs with load=none, prio=20 (the largest of 3 maxima), 2.00 µs with load=none \
-             (the smallest)"
-        ),
-        "{}",
-        matrix.verdict(English)
+    assert_eq!(
+        matrix.headline().sentence,
+        "Worst wake-up 900 µs with load=none, prio=20 (the largest of 3 maxima)",
+        "the smallest has no room in 90 columns"
     );
 }
 
@@ -549,17 +539,16 @@ fn what_others_published_stands_beside_it() {
                  board,2.6.31,none,,none,0,1000,100000,,7.036,402.131,3.167,4,\nAnother,2020,a \
                  desk,4.19,none,fifo,none,0,1000,30000,3,5,289,,,\n";
     matrix.published = Some(Published::read("a.csv", lines.as_bytes()).unwrap());
-    let text = matrix.text(English);
-    let lines: Vec<&str> = text.lines().collect();
-    assert!(
-        lines[2].ends_with("their min  their mean  their sd  their max  their overruns  source"),
-        "{text}"
-    );
-    assert!(lines[3].ends_with("  7.036     3.167    402.131               4     [1]"), "{text}");
+    let text = matrix.markdown(English);
+    let lines: Vec<&str> = text.lines().skip(2).collect();
+    let theirs = "| their min | their mean | their sd | their max | their overruns | source |";
+    assert!(lines[0].ends_with(theirs), "{text}");
+    assert!(lines[2].ends_with("| – | 7.036 | 3.167 | 402.131 | 4 | [1] |"), "{text}");
     // Loads are told by the recording, not by a factor's name. A second one of the same
     // combination: a line of its own, with nothing of ours.
-    assert!(lines[4].trim_start().starts_with("3  ") && lines[4].ends_with("[2]"), "{text}");
-    assert!(lines[7].ends_with("–       –"), "{text}");
+    assert!(lines[3].ends_with("|  | 3 | 5 | – | 289 | – | [2] |"), "{text}");
+    assert!(lines[6].ends_with("| – | – |"), "{text}");
+    let text = matrix.text(English);
     assert!(
         text.contains("[1] Somebody; a board; Linux 2.6.31; policy unknown; 100,000 wake-ups"),
         "{text}"
@@ -591,14 +580,15 @@ fn threads_with_intervals_of_their_own_have_lines_of_their_own() {
     matrix.add(0, 2, recorded);
     matrix.published = Some(Published::along().unwrap());
     let text = matrix.text(English);
-    let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("load")).collect();
-    let cells = |line: usize| lines[line].split_whitespace().take(8).collect::<Vec<_>>();
-    assert_eq!(cells(0), ["load", "thread", "runs", "n", "min", "mean", "sd", "p50"], "{text}");
-    assert_eq!(cells(1), ["none", "0:", "1ms", "2", "6", "2.0", "14.0", "12.9"], "{text}");
-    assert!(lines[2].contains("  5         –        289"), "{text}");
-    let second = lines.iter().position(|line| line.trim_start().starts_with("1: 1")).unwrap();
-    assert!(cells(second)[2..] == ["6", "2.0", "14.0", "12.9", "~10.0", "30.0"], "{text}");
-    assert!(lines[second].contains("  5         –        369"), "{text}");
+    let markdown = matrix.markdown(English);
+    let lines: Vec<&str> = markdown.lines().collect();
+    let begins = |line: usize, cells: &str| assert!(lines[line].starts_with(cells), "{markdown}");
+    begins(0, "| load | thread | runs | n | min | mean | sd | p50 |");
+    begins(2, "| none | 0: 1ms | 2 | 6 | 2.0 | 14.0 | 12.9 |");
+    assert!(lines[3].contains(" | 5 | – | 289 |"), "{markdown}");
+    let second = lines.iter().position(|line| line.contains("| 1: 1")).unwrap();
+    begins(second, "|  | 1: 1500us |  | 6 | 2.0 | 14.0 | 12.9 | \\~10.0 | 30.0 |");
+    assert!(lines[second].contains(" | 5 | – | 369 |"), "{markdown}");
     assert!(text.replace('\n', " ").contains("thread 1; 20,010 wake-ups"), "{text}");
     let csv = matrix.csv();
     assert!(
@@ -628,18 +618,24 @@ fn caveats_of_a_row_stand_before_its_figures() {
     recorded.document.load_off_target = true;
     matrix.add(1, 1, recorded);
     let text = matrix.text(English);
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("load  ")).collect();
     assert!(lines[0].starts_with("load  caveats "), "{text}");
     assert!(lines[1].starts_with("none  –  "), "{text}");
     assert!(
-        lines[2].starts_with("cpu   load off target, steal 1.0 %, clocksource changed  2,000"),
+        lines[2].starts_with("cpu   load off target, steal 1.0 %, clocksource changed  "),
         "{text}"
     );
     assert!(matrix.csv().contains("steal time 1.0 % (20.0 ms) on CPU 0"), "{}", matrix.csv());
-    let verdict = matrix.verdict(English);
-    let front = "Load off target in 1 combination. At worst steal 1.0 %, clocksource changed in 1 \
-                 combination: worst latency";
-    assert!(verdict.starts_with(front), "{verdict}");
+    let caveats: Vec<String> =
+        matrix.headline().caveats.into_iter().map(|banner| banner.text).collect();
+    assert_eq!(
+        caveats,
+        [
+            "Load off target in 1 combination, marked in the table",
+            "At worst steal 1.0 % in 1 combination",
+            "At worst clocksource changed in 1 combination"
+        ]
+    );
 }
 
 #[test]
@@ -833,11 +829,11 @@ fn what_was_never_run_is_in_every_maximum() {
     recorded.threads = vec![statistics];
     // Activation 3 waited from 3 ms to 9.5 ms.
     let waited = "6.50 ms";
-    let output = crate::sections::verdict::verdict(&[Overview::new(&recorded)]);
-    assert!(
-        output.contains(&format!("activations waiting up to {waited}: worst latency {waited}")),
-        "{output}"
-    );
+    let output = crate::sections::verdict::Headline::new(&[Overview::new(&recorded)]);
+    assert!(output.sentence.starts_with(&format!("Worst wake-up {waited}, ")), "{output:?}");
+    let kept_off =
+        format!("Thread 0 kept off its CPU to the end, activations waiting up to {waited}");
+    assert!(output.caveats.iter().any(|banner| banner.text == kept_off), "{output:?}");
     let page =
         crate::Report::new(std::slice::from_ref(&recorded), &[], &crate::ChartOptions::default())
             .html("teiji report", English);
@@ -845,8 +841,8 @@ fn what_was_never_run_is_in_every_maximum() {
     let mut matrix =
         Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
     matrix.add(0, 1, recorded);
-    let headline = matrix.headline();
-    assert!(headline.contains(&format!("worst latency {waited}")), "{headline}");
+    let sentence = matrix.headline().sentence;
+    assert!(sentence.starts_with(&format!("Worst wake-up {waited}")), "{sentence}");
     assert!(matrix.text(English).contains("6,500.0"), "{}", matrix.text(English));
     assert_eq!(heat::FIGURES[0].value(&matrix.rows[0]), Some(6_500_000), "the heat map");
     assert_eq!(matrix.json()["combinations"][0]["max_ns"], json!(6_500_000));
@@ -926,4 +922,38 @@ fn a_kernel_with_a_co_kernel_is_compared_by_its_threads_on_it() {
     // The probes themselves are compared as any factor is.
     let by = matrix.by("probe", English).unwrap();
     assert!(by.contains("auto lowers max from 64.0 to 14.0 µs against cyclic."), "{by}");
+}
+
+/// What is the same in all rows is said once, and the figures that say least go first.
+#[test]
+fn a_table_fits_80_columns_by_fewer_of_them() {
+    let value = |text: &str| Some(text.to_owned());
+    let rows = ["hackbench,groups=10", "mem-alloc@100%", "none"]
+        .map(|load| vec![value("debian:rt-amd64=6.1.0-37"), value(load), value("500us")]);
+    let factors = ["kernel", "load", "interval"].map(str::to_owned).to_vec();
+    let mut matrix = Matrix::new(None, factors, rows.into_iter());
+    for row in 0..3 {
+        for repeat in 1..=2 {
+            let seed = row as u64 * 7 + u64::from(repeat);
+            matrix.add(row, repeat, Synthetic::hackbench().due(20_000).seed(seed).build());
+        }
+    }
+    let text = matrix.text(English);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let head = text.lines().find(|line| line.starts_with("load ")).unwrap();
+    let names: Vec<&str> =
+        head.split("  ").map(str::trim).filter(|name| !name.is_empty()).collect();
+    let kept = ["load", "p50", "p99", "p99.9", "max", "overruns", "skipped", "load, %"];
+    assert_eq!(names, kept, "{text}");
+    assert!(
+        text.contains("All have kernel=debian:rt-amd64=6.1.0-37, interval=500us, caveats=steal"),
+        "{text}"
+    );
+    let left_out = "Not shown in 80 columns: p99.99, sd, min, ";
+    assert!(text.contains(left_out), "{text}");
+    // Markdown and CSV have all.
+    let markdown = matrix.markdown(English);
+    assert!(markdown.starts_with("| kernel | load | interval | caveats | "), "{markdown}");
+    let by = matrix.by("load", English).unwrap();
+    assert!(by.lines().all(|line| line.chars().count() <= 80), "{by}");
 }

@@ -36,9 +36,10 @@ use crate::gate::lacking;
 use crate::language::{InEach, texts, tr};
 use crate::overview::Overview;
 use crate::phases;
-use crate::sections::banners;
+use crate::sections::caveats;
 use crate::sections::co_kernel;
 use crate::sections::columns::{Measured, Probes, judged_name};
+use crate::sections::grouped_warnings;
 use crate::sections::inference::Inference;
 use crate::sections::lab::{self, TimeKind};
 use crate::warnings::warning_text;
@@ -200,15 +201,15 @@ impl Matrix {
             }
         }
         self.times.each(|times| {
-            for (_, text) in lab::times(&one) {
+            for text in lab::times(&one) {
                 match times.iter_mut().find(|(known, _)| *known == text) {
                     Some((_, rows)) => drop(rows.insert(row)),
                     None => times.push((text, BTreeSet::from([row]))),
                 }
             }
         });
-        if self.denied.is_none() && one[0].no_real_time().is_some() {
-            self.denied = banners::denied(&recorded.document).cloned();
+        if self.denied.is_none() && caveats::denied(&recorded.document).is_some() {
+            self.denied = grouped_warnings::denied(&recorded.document).cloned();
         }
         if is_new {
             self.top_runs.push(TopRun { row, repeat, recorded, inferences });

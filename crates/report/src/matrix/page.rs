@@ -18,10 +18,11 @@ use crate::page::chart_set::{self, ChartSet, ChartView};
 use crate::page::intervals::{RecordingInference, inference_lead, inference_rows};
 use crate::page::limits::LimitsView;
 use crate::page::localised::Localised;
-use crate::page::page_texts::Headline;
-use crate::page::{Frame, Header, MAX_BYTES, left_out, rendered, unbroken};
+use crate::page::page_texts::BigFigure;
+use crate::page::{Frame, Header, MAX_BYTES, left_out, rendered};
 use crate::paint::Paint;
-use crate::sections::banners::{Banner, GroupedWarning};
+use crate::sections::grouped_warnings::GroupedWarning;
+use crate::sections::latencies::NOTHING;
 use crate::sections::method::{self, Command};
 use askama::Template;
 
@@ -170,7 +171,7 @@ impl Matrix {
         budget: SizeBudget,
         rows: usize,
     ) -> Page {
-        let verdict = self.sentences();
+        let headline = self.headline();
         let table = Table::new(self);
         let (head, rows, without) = self.table(&table, rows);
         let drawing = self.drawing(budget);
@@ -180,16 +181,12 @@ impl Matrix {
         Page {
             frame: Frame::new(
                 self.title.as_deref().unwrap_or(untitled),
-                &verdict,
+                &headline.in_words(),
                 self.measured(),
                 &self.probes,
             ),
-            header: Header {
-                verdict: unbroken(&self.headline()),
-                headline: self.worst_figure(),
-                about: self.about(),
-                banners: self.banners(),
-            },
+            // The table's notes have what the ns of the lab are.
+            header: Header::new(headline, self.worst_figure(), self.about(), Vec::new()),
             limits: LimitsView::from_gate(&self.options.gate),
             head,
             rows,
@@ -210,18 +207,16 @@ impl Matrix {
         }
     }
 
-    fn worst_figure(&self) -> Option<Headline> {
-        // Of figures that cannot be compared, a machine's are those that somebody has to live with.
-        let kind = *self.kinds().first()?;
-        let worst = &self.rows[*self.largest_of(kind).first()?];
+    fn worst_figure(&self) -> Option<BigFigure> {
+        let worst = *self.largest_of_first_kind().first()?;
         let label = match self.measured() {
             _ if worst.is_of_intervals() => texts::largest_peak_peak_2,
             measured => measured.pick(texts::the_worst_wake_up, texts::the_largest_latency),
         };
-        Some(Headline {
+        Some(BigFigure {
             supports_of: format!("{}: ", self.name(worst)),
             supports: overview::supported_rate(&worst.stats.totals),
-            ..Headline::new(&format::latency(worst.extent()?), label.said().to_owned())?
+            ..BigFigure::new(&format::latency(worst.extent()?), label.said().to_owned())?
         })
     }
 
@@ -241,41 +236,6 @@ impl Matrix {
         parts.extend((self.missing() > 0).then(|| tr!(n_missing, n = count(self.missing()))));
         parts.extend(self.by_first_factor());
         parts.join(" · ")
-    }
-
-    /// The caveats, in few words; the table's notes name each combination.
-    fn banners(&self) -> Vec<Banner> {
-        let rows = |n: usize| counted(n as u64, texts::n_combinations);
-        let mut banners: Vec<Banner> = Vec::new();
-        for (text, of) in self.times.get() {
-            let of = if of.len() == self.rows.len() {
-                String::new()
-            } else {
-                format!("{}: ", rows(of.len()))
-            };
-            banners.push(Banner::new(texts::from_the_lab, format!("{of}{text}")));
-        }
-        let rights = self.rights();
-        if !rights.is_empty() {
-            let text = tr!(rights_not_real_time, rights);
-            banners
-                .push(Banner::new(texts::rights_and_scheduling, text).next(self.denied.as_ref()));
-        }
-        let (with_caveats, off_target) = (self.with_caveats(), self.off_target());
-        if with_caveats > 0 {
-            let text = tr!(rows_see_below_table, rows = rows(with_caveats));
-            banners.push(Banner::new(texts::caveats_sentence, text));
-        }
-        if off_target > 0 {
-            let text = tr!(rows_marked_in_table, rows = rows(off_target));
-            banners.push(Banner::new(texts::load_off_target_sentence, text));
-        }
-        if self.missing() > 0 {
-            let text =
-                tr!(runs_plan_without_recording_run, runs = counted(self.missing(), texts::n_runs));
-            banners.push(Banner::new(texts::incomplete_plan, text));
-        }
-        banners
     }
 
     /// Heading and lines; and how many combinations have no line, for want of room.
@@ -299,17 +259,16 @@ impl Matrix {
                 text: line.cells[*column].clone(),
                 is_long: line.cells[*column].chars().count() > MAX_LINE,
                 is_factor: table.is_text(*column),
-                kind: match table.head[*column].figure {
-                    None if same(*column) => "same",
-                    Some(texts::caveats) if line.cells[*column] != "–" => "bad",
-                    Some(texts::max) => "max",
-                    Some(texts::load_percent) if self.rows[line.row].off_target => "bad",
-                    Some(texts::overruns | texts::skipped)
-                        if !matches!(line.cells[*column].as_str(), "0" | "–" | "") =>
-                    {
-                        "bad"
-                    }
-                    Some(texts::beyond) if line.cells[*column] != "–" => "bad",
+                kind: match (table.head[*column].figure, line.cells[*column].as_str()) {
+                    (None, _) if same(*column) => "same",
+                    (Some(texts::max), _) => "max",
+                    // A second line of a combination says nothing again.
+                    (_, "0" | NOTHING | "") => "",
+                    (Some(texts::load_percent), _) if self.rows[line.row].off_target => "bad",
+                    (
+                        Some(texts::caveats | texts::overruns | texts::skipped | texts::beyond),
+                        _,
+                    ) => "bad",
                     _ => "",
                 },
             };

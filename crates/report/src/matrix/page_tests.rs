@@ -206,12 +206,21 @@ fn a_plan_of_which_nothing_is_recorded_has_a_page_too() {
     matrix.add_missing(0);
     matrix.add_missing(1);
     let page = matrix.html("", "", English);
-    assert!(
-        page.contains(
-            "2 combinations, and nothing is recorded yet. 2 runs of the plan without a recording."
-        ),
-        "{}",
-        matrix.verdict(English)
-    );
+    assert!(page.contains("<h1 id=\"verdict\">2 combinations, nothing is recorded yet</h1>"));
+    let missing = "2 runs of the plan without a recording: teiji run --resume</li>";
+    assert!(page.contains(missing), "{page}");
     assert!(!page.contains("NaN"));
+}
+
+/// A cell that says nothing is not printed bold: `****` is a line in Markdown.
+#[test]
+fn no_cell_of_markdown_is_bold_and_empty() {
+    let mut matrix = plan(1, 1, 0);
+    let mut recorded = Synthetic::hackbench().threads(2).due(2_000).build();
+    recorded.document.load_off_target = true;
+    recorded.document.threads[1].interval_ns = ::plan::Nanos(2_000_000);
+    matrix.add(0, 1, recorded);
+    let text = matrix.page_as_markdown("", "", None, English);
+    assert!(text.contains("**off target**") || text.contains("off target**"), "{text}");
+    assert!(!text.contains("****"), "{text}");
 }

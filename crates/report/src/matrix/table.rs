@@ -4,13 +4,15 @@
 use super::Matrix;
 use super::cell_stats::{CellStats, CellThread, beside, parts};
 use super::published::PublishedRun;
-use crate::format::{count, counted, exact_micros, fine_micros, micros};
+use crate::format::{clip, count, counted, exact_micros, fine_micros, micros};
 use crate::language::{Language, Text, in_language, texts, tr};
 use crate::page::localised::markdown;
+use crate::paint::Paint;
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::{Figure, NOTHING, OrNothing};
 use crate::sections::noise;
-use crate::terminal::text::{aligned, unwrapped, wrapped};
+use crate::terminal::head;
+use crate::terminal::text::{WIDTH, aligned, aligned_width, columns, unwrapped, wrapped};
 use judge::Verdict;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -46,6 +48,26 @@ const THEIRS: [Text; 6] = [
     texts::their_overruns,
     texts::source,
 ];
+
+/// Figures that a terminal gives up, one after the other, until the table fits it.
+const GIVEN_UP: [Text; 14] = [
+    texts::their_sd,
+    texts::their_min,
+    texts::their_mean,
+    texts::p99_99,
+    texts::standard_deviation_short,
+    texts::min,
+    texts::max_of_runs,
+    texts::mean,
+    texts::n,
+    texts::runs,
+    texts::load_percent,
+    texts::p50,
+    texts::p99_9,
+    texts::skipped,
+];
+/// Columns that a text keeps in a table that is too wide.
+const MIN_TEXT: usize = 16;
 
 /// The table, cell by cell.
 pub(super) struct Table {
@@ -161,14 +183,43 @@ impl Table {
         matches!(self.head[column].figure, None | Some(texts::caveats | texts::thread))
     }
 
-    /// The heading and the lines, of the columns in which something stands; and how many of these,
-    /// the first, are read from the left.
-    fn shown(&self) -> (Vec<Vec<String>>, usize) {
-        let shown = self.columns();
-        let head = shown.iter().map(|column| self.head[*column].name.clone()).collect();
-        let line = |line: &Line| shown.iter().map(|column| line.cells[*column].clone()).collect();
+    /// The heading and the lines, of these columns; and how many of them, the first, are read from
+    /// the left.
+    fn shown(&self, columns: &[usize]) -> (Vec<Vec<String>>, usize) {
+        let head = columns.iter().map(|column| self.head[*column].name.clone()).collect();
+        let line = |line: &Line| columns.iter().map(|column| line.cells[*column].clone()).collect();
         let lines = std::iter::once(head).chain(self.lines.iter().map(line)).collect();
-        (lines, shown.iter().filter(|column| self.is_text(**column)).count())
+        (lines, columns.iter().filter(|column| self.is_text(**column)).count())
+    }
+
+    /// The columns that a terminal has room for; factors that are left out as all combinations have
+    /// one value of them, `interval=1ms`; and figures that are left out.
+    fn shown_in_terminal(&self) -> (Vec<usize>, Vec<String>, Vec<&str>) {
+        let mut columns = self.columns();
+        let (mut alike, mut left_out) = (Vec::new(), Vec::new());
+        let is_alike = |column: &usize| {
+            self.lines.iter().all(|line| line.cells[*column] == self.lines[0].cells[*column])
+        };
+        let of_figure =
+            |figure: &Text| self.head.iter().position(|column| column.figure == Some(*figure));
+        let caveats = of_figure(&texts::caveats);
+        let alike_in_all = (0..self.factors).chain(caveats).filter(is_alike);
+        for column in alike_in_all.chain(GIVEN_UP.iter().filter_map(of_figure)) {
+            if aligned_width(&self.shown(&columns).0) <= WIDTH {
+                break;
+            }
+            if !columns.contains(&column) {
+                continue;
+            }
+            columns.retain(|shown| *shown != column);
+            let name = self.head[column].name.as_str();
+            if column < self.factors || Some(column) == caveats {
+                alike.push(format!("{name}={}", self.lines[0].cells[column]));
+            } else {
+                left_out.push(name);
+            }
+        }
+        (columns, alike, left_out)
     }
 
     /// Columns in which something stands; one of nothing says nothing.
@@ -275,17 +326,51 @@ fn reached(row: &CellStats) -> String {
     }
 }
 
+/// Takes the ends of the widest texts, which are in the first columns, where lines are too wide.
+fn clip_texts(lines: &mut [Vec<String>], texts: usize) {
+    for _ in 0..texts {
+        let over = aligned_width(lines).saturating_sub(WIDTH);
+        let width = |column: usize| lines.iter().map(|line| columns(&line[column])).max();
+        let widest = (0..texts).map(|column| (width(column).unwrap_or(0), column)).max();
+        let Some((width, column)) = widest.filter(|(width, _)| *width > MIN_TEXT && over > 0)
+        else {
+            return;
+        };
+        let kept = width.saturating_sub(over).max(MIN_TEXT);
+        for line in lines.iter_mut() {
+            line[column] = clip(&line[column], kept);
+        }
+    }
+}
+
 impl Matrix {
-    /// For a terminal. A plan with many factors is wider than 80 columns.
+    /// For a terminal: the headline, then as much of the table as it has room for.
     pub fn text(&self, language: Language) -> String {
+        self.painted(Paint::Plain, language)
+    }
+
+    /// The same for a terminal that may show colour.
+    pub fn painted(&self, paint: Paint, language: Language) -> String {
         in_language(language, || {
             let table = Table::new(self);
             let mut out = self.title.as_ref().map_or_else(String::new, |title| {
                 format!("{}\n\n", title.replace(char::is_control, " "))
             });
-            let (lines, texts) = table.shown();
+            out += &head::headline(&self.headline(), paint);
+            out.push('\n');
+            let (columns, alike, left_out) = table.shown_in_terminal();
+            let (mut lines, texts) = table.shown(&columns);
+            clip_texts(&mut lines, texts);
             out += &aligned(&lines, texts);
             out.push('\n');
+            if !alike.is_empty() {
+                let factors = alike.join(texts::comma.said());
+                wrapped(&mut out, "", &tr!(all_have_factors, factors));
+            }
+            if !left_out.is_empty() {
+                let columns = left_out.join(texts::comma.said());
+                wrapped(&mut out, "", &tr!(columns_not_shown, columns));
+            }
             for note in self.notes().into_iter().chain(table.sources()) {
                 wrapped(&mut out, "", &note);
             }
@@ -303,7 +388,7 @@ impl Matrix {
         in_language(language, || {
             let table = Table::new(self);
             let plain = |text: &str| markdown(text);
-            let (lines, texts) = table.shown();
+            let (lines, texts) = table.shown(&table.columns());
             let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
             let mut out = self
                 .title

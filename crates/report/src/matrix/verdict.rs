@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A plan in a few sentences: the largest and the smallest maximum of its combinations, and what
-//! its first factor does.
+//! A plan in a few words: the largest and the smallest maximum of its combinations, its caveats,
+//! and what its first factor does.
 
 use super::Matrix;
 use super::cell_stats::CellStats;
 use crate::alike::{each_once, grouped};
 use crate::format::{count, counted, latency};
-use crate::language::{Language, in_language, texts, tr};
+use crate::language::{Language, filled, in_language, texts, tr};
+use crate::paint::Paint;
 use crate::sections::accounts;
-use crate::sections::caveats;
+use crate::sections::caveats::{self, Banner, CaveatKind};
 use crate::sections::lab::{self, TimeKind};
-use crate::sections::verdict;
+use crate::sections::verdict::{Headline, fitting};
+use crate::terminal::head;
 use judge::Verdict;
 use model::Quantity;
 use plan::Limit;
@@ -88,104 +90,57 @@ impl Matrix {
         self.rows.iter().filter(|row| row.off_target).count()
     }
 
-    /// One line: how many combinations have caveats, then what the figures say, and what is
-    /// missing.
-    pub fn verdict(&self, language: Language) -> String {
-        in_language(language, || self.sentences())
+    /// The headline, what became of all activations, and the caveats, each in a line.
+    pub fn headline_text(&self, paint: Paint, language: Language) -> String {
+        in_language(language, || head::headline(&self.headline(), paint))
     }
 
-    pub(super) fn sentences(&self) -> String {
-        let of = |n: usize| counted(n as u64, texts::n_combinations);
-        let (with_caveats, off_target) = (self.with_caveats(), self.off_target());
-        let mut sentences: Vec<String> = Vec::new();
-        sentences.extend((with_caveats > 0).then(|| tr!(caveats_in_rows, rows = of(with_caveats))));
-        sentences.extend((off_target > 0).then(|| tr!(load_off_target_in, rows = of(off_target))));
-        sentences.push(self.headline());
-        let missing =
-            || tr!(runs_plan_without_recording, runs = counted(self.missing(), texts::n_runs));
-        sentences.extend((self.missing() > 0).then(missing));
-        sentences.join(" ")
+    pub(super) fn headline(&self) -> Headline {
+        let is_any = self.rows.iter().any(|row| row.runs > 0);
+        let account = if is_any { on_time(&self.rows) } else { String::new() };
+        Headline { sentence: self.sentence(), account, caveats: self.banners() }
     }
 
-    /// What the machines did meanwhile, the worst of each kind: `at worst steal 26.3 % in 2
-    /// combinations`.
-    fn caveats(&self) -> Option<String> {
-        let rows = self.rows.iter().filter(|row| !row.texts().caveats.is_empty());
-        let mut worst = Vec::new();
-        rows.clone().for_each(|row| caveats::merge(&mut worst, row.texts().caveats.clone()));
-        let short: Vec<&str> = worst.iter().map(|caveat| caveat.short.as_str()).collect();
-        let rows = counted(rows.count() as u64, texts::n_combinations);
-        (!short.is_empty())
-            .then(|| tr!(worst_caveats_in_rows, rows, caveats = short.join(texts::comma.said())))
+    /// The combinations whose figures the headline is about, the largest first: of figures that
+    /// cannot be compared, a machine's are those that somebody has to live with.
+    pub(super) fn largest_of_first_kind(&self) -> Vec<&CellStats> {
+        let mut found = self.kinds().into_iter().map(|kind| self.largest_of(kind));
+        let rows = found.find(|rows| !rows.is_empty()).unwrap_or_default();
+        rows.into_iter().map(|row| &self.rows[row]).collect()
     }
 
-    /// The caveats of all figures, what the ns are if they are not a machine's, the largest and the
-    /// smallest maximum of each kind of time, and what became of all activations.
-    pub(super) fn headline(&self) -> String {
-        let kinds = self.kinds();
-        if kinds.is_empty() || self.largest_first().is_empty() {
-            let nothing = if kinds.is_empty() {
+    /// The largest maximum with its combination, the smallest if there is room, and what its ns are
+    /// if they are not a machine's.
+    fn sentence(&self) -> String {
+        let latest = self.largest_of_first_kind();
+        let Some(worst) = latest.first() else {
+            let nothing = if self.kinds().is_empty() {
                 texts::nothing_is_recorded_yet
             } else {
                 texts::no_latency_was_measured
             }
             .said();
-            return tr!(
-                rows_and_nothing,
-                rows = counted(self.rows.len() as u64, texts::n_combinations),
-                nothing
-            );
-        }
-        let rights = Some(self.rights()).filter(|rights| !rights.is_empty());
-        let conditions: Vec<String> = rights.into_iter().chain(self.caveats()).collect();
-        let conditions = if conditions.is_empty() {
-            String::new()
-        } else {
-            verdict::capitalised(&tr!(
-                before_conditions,
-                conditions = conditions.join(texts::semicolon.said())
-            ))
+            let rows = counted(self.rows.len() as u64, texts::n_combinations);
+            return fitting([tr!(rows_and_nothing, rows, nothing)]);
         };
-        let before = conditions + lab::in_short_of(kinds.iter().copied()).unwrap_or_default();
-        let several = kinds.len() > 1;
-        let mut figures = before.clone();
-        for (place, quantity) in self.quantities().into_iter().enumerate() {
-            let extremes: Vec<String> =
-                kinds.iter().filter_map(|kind| self.extremes(*kind, quantity, several)).collect();
-            if extremes.is_empty() {
-                continue;
-            }
-            let woke = match (quantity == Quantity::Latency, place == 0 && before.is_empty()) {
-                (false, true) => texts::largest_peak_peak,
-                (false, false) => texts::largest_peak_to_peak,
-                (true, true) => texts::worst_latency_heading,
-                (true, false) => texts::worst_latency,
-            }
-            .said();
-            let and = if place == 0 { "" } else { texts::semicolon.said() };
-            figures += &tr!(
-                and_woke_extremes,
-                and,
-                woke,
-                extremes = extremes.join(texts::semicolon.said())
-            );
-        }
-        let text = tr!(figures_on_time, figures, on_time = on_time(&self.rows));
-        text.replace(char::is_control, " ")
+        let what = if worst.is_of_intervals() {
+            texts::largest_peak_to_peak_figure
+        } else {
+            self.measured().pick(texts::worst_wake_up_figure, texts::worst_latency_figure)
+        };
+        let time = lab::in_short_of(worst.kind.into_iter()).map(str::to_owned);
+        fitting(self.extremes(&latest).into_iter().map(|figure| {
+            let figure = filled(what, &[("figure", &figure)]);
+            let parts: Vec<String> = std::iter::once(figure).chain(time.clone()).collect();
+            parts.join(texts::comma.said())
+        }))
     }
 
-    /// `at most 558 µs late with ... (the largest of 54 maxima), 3.75 µs with ... (the smallest)`.
-    fn extremes(&self, kind: TimeKind, quantity: Quantity, several: bool) -> Option<String> {
-        let latest: Vec<&CellStats> =
-            self.largest_in(kind, quantity).into_iter().map(|row| &self.rows[row]).collect();
-        let worst = latest.first()?;
+    /// `558 µs with ... (the largest of 54 maxima), 3.75 µs with ... (the smallest)`, in words that
+    /// become fewer.
+    fn extremes(&self, latest: &[&CellStats]) -> Vec<String> {
+        let [worst, others @ ..] = latest else { return Vec::new() };
         let max = |row: &CellStats| latency(row.extent().unwrap_or(0));
-        let on = match kind {
-            _ if !several => "",
-            TimeKind::Machine => texts::on_machines_own_clock.said(),
-            TimeKind::Virtual => texts::in_virtual_ns.said(),
-            TimeKind::Emulated => texts::emulated.said(),
-        };
         let with = |row: &CellStats| {
             if self.varied.is_empty() {
                 String::new()
@@ -193,42 +148,102 @@ impl Matrix {
                 tr!(with_name, name = self.name(row))
             }
         };
-        let mut text = tr!(max_on_with, max = max(worst), on, with = with(worst));
-        if latest.len() > 1 {
-            let n = count(latest.len() as u64);
-            text += &match quantity {
-                Quantity::Latency => tr!(largest_n_maxima, n),
-                Quantity::Jitter | Quantity::Interval => tr!(the_largest_of_n, n),
-            };
-            // The smallest of what is there as it was asked for: half a run has a small maximum
-            // too.
-            if let Some(best) = latest[1..].iter().rev().find(|row| row.is_whole()) {
-                text += &tr!(max_with_the_smallest, max = max(best), with = with(best));
-            }
+        let figure = tr!(max_with, max = max(worst), with = with(worst));
+        if others.is_empty() {
+            return vec![figure, max(worst)];
         }
-        Some(text)
+        let n = count(latest.len() as u64);
+        let of_all = if worst.is_of_intervals() {
+            tr!(the_largest_of_n, n)
+        } else {
+            tr!(largest_n_maxima, n)
+        };
+        // The smallest of what is there as it was asked for: half a run has a small maximum too.
+        let best = others.iter().rev().find(|row| row.is_whole());
+        let best = best.map(|best| tr!(max_with_the_smallest, max = max(best), with = with(best)));
+        let all = best.map(|best| format!("{figure}{of_all}{best}"));
+        let shorter = [format!("{figure}{of_all}"), format!("{}{of_all}", max(worst))];
+        all.into_iter().chain(shorter).collect()
+    }
+
+    /// The caveats, the worst first; the table's notes name each combination.
+    fn banners(&self) -> Vec<Banner> {
+        let rows = |n: usize| counted(n as u64, texts::n_combinations);
+        let mut banners: Vec<Banner> = Vec::new();
+        let rights = self.rights();
+        if !rights.is_empty() {
+            let kind = if self.rows.iter().any(|row| row.denied) {
+                CaveatKind::RightsDenied
+            } else {
+                CaveatKind::OrdinaryScheduling
+            };
+            banners.push(Banner::new(kind, &rights));
+        }
+        let (with_caveats, off_target) = (self.with_caveats(), self.off_target());
+        if with_caveats > 0 {
+            let text = tr!(rows_see_below_table, rows = rows(with_caveats));
+            banners.push(Banner::new(CaveatKind::Incomplete, &text));
+        }
+        if off_target > 0 {
+            let text = tr!(rows_marked_in_table, rows = rows(off_target));
+            banners.push(Banner::new(CaveatKind::LoadOffTarget, &text));
+        }
+        if self.missing() > 0 {
+            let runs = counted(self.missing(), texts::n_runs);
+            let text = tr!(runs_plan_without_recording_run, runs);
+            banners.push(Banner::new(CaveatKind::CutShort, &text));
+        }
+        let mut worst = Vec::new();
+        for row in &self.rows {
+            caveats::merge(&mut worst, row.texts().caveats.clone());
+        }
+        for caveat in worst {
+            let has_it = |row: &&CellStats| {
+                row.texts().caveats.iter().any(|other| other.kind == caveat.kind)
+            };
+            let rows = rows(self.rows.iter().filter(has_it).count());
+            let text = tr!(worst_caveats_in_rows, caveats = caveat.short, rows);
+            banners.push(Banner::new(caveat.kind, &text));
+        }
+        for kind in self.kinds() {
+            let Some((caveat, mut text)) = caveats::of_time(kind) else { continue };
+            if self.kinds().len() > 1 {
+                let rows = self.rows.iter().filter(|row| row.kind == Some(kind)).count();
+                let all = counted(self.measured_rows() as u64, texts::n_combinations);
+                text += &tr!(rows_of_all_beside, rows, all);
+            }
+            banners.push(Banner::new(caveat, &text));
+        }
+        banners.sort_by_key(|banner| banner.kind);
+        banners
+    }
+
+    /// ` in 2 of 4 combinations`; empty where it is all that were measured.
+    fn of_measured(&self, rows: usize) -> String {
+        let measured = self.measured_rows();
+        if rows == measured {
+            String::new()
+        } else {
+            tr!(in_rows_of_all, rows, all = counted(measured as u64, texts::n_combinations))
+        }
+    }
+
+    fn measured_rows(&self) -> usize {
+        self.rows.iter().filter(|row| row.runs > 0).count()
     }
 
     /// `No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90) in 2 of 4 combinations`; empty
     /// where nothing is amiss.
-    pub(super) fn rights(&self) -> String {
-        let measured = self.rows.iter().filter(|row| row.runs > 0).count();
+    fn rights(&self) -> String {
         let mut known = grouped(
             self.rows.iter().filter_map(|row| Some((row.texts().rights.as_deref()?, row.denied))),
         );
         // What was denied before what was asked for.
         known.sort_by_key(|(_, denied)| (!denied[0], std::cmp::Reverse(denied.len())));
-        let of = |rows: usize| {
-            if rows == measured {
-                String::new()
-            } else {
-                tr!(in_rows_of_all, rows, all = counted(measured as u64, texts::n_combinations))
-            }
-        };
         let phrases: Vec<String> = known
             .iter()
             .take(MAX_VALUES)
-            .map(|(how, denied)| format!("{how}{}", of(denied.len())))
+            .map(|(how, denied)| format!("{how}{}", self.of_measured(denied.len())))
             .collect();
         phrases.join(texts::semicolon.said())
     }
@@ -297,5 +312,5 @@ fn on_time(rows: &[CellStats]) -> String {
     if lost > 0 {
         text += &tr!(samples_lost_after, samples = counted(lost, texts::n_samples));
     }
-    text
+    text + texts::full_stop.said()
 }

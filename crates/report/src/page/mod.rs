@@ -20,22 +20,25 @@ use crate::overview::Overview;
 use crate::paint::Paint;
 use crate::report::Report;
 use crate::sections::activity::Activity;
-use crate::sections::banners::{Banner, GroupedWarning};
+use crate::sections::caveats::Banner;
 use crate::sections::co_kernel;
 use crate::sections::columns::{self, ColumnRow, Meaning, Measured, Probes};
 use crate::sections::conditions::Fact;
 use crate::sections::glossary::{self, Word};
+use crate::sections::grouped_warnings::GroupedWarning;
+use crate::sections::lab;
 use crate::sections::latencies::{FEW, Figure, MANY};
 use crate::sections::loads::{self, LoadRow};
 use crate::sections::method::{self, Command, MethodRow};
 use crate::sections::rows::Rows;
+use crate::sections::verdict::Headline;
 use askama::Template;
 use chart_set::ChartSet;
 use intervals::{RecordingInference, inference_lead, inference_rows};
 use limits::LimitsView;
 use localised::Localised;
 use model::Document;
-use page_texts::Headline;
+use page_texts::BigFigure;
 use tables::{SummaryRecording, WorstTable};
 
 /// A page stays below this, whatever was recorded.
@@ -88,7 +91,8 @@ struct Page<'r> {
 pub(crate) struct Frame {
     pub(crate) version: &'static str,
     pub(crate) title: String,
-    pub(crate) verdict: String,
+    /// What it says, for whoever lists pages.
+    pub(crate) description: String,
     pub(crate) language: &'static str,
     pub(crate) words: Vec<Word>,
     /// What its recordings are of.
@@ -112,11 +116,16 @@ impl Localised for Page<'_> {
 }
 
 impl Frame {
-    pub(crate) fn new(title: &str, verdict: &str, measured: Measured, probes: &Probes) -> Frame {
+    pub(crate) fn new(
+        title: &str,
+        description: &str,
+        measured: Measured,
+        probes: &Probes,
+    ) -> Frame {
         Frame {
             version: env!("CARGO_PKG_VERSION"),
             title: format!("{title} – teiji"),
-            verdict: verdict.to_owned(),
+            description: description.to_owned(),
             language: language::current_language().tag(),
             words: glossary::words(probes),
             rows: probes.rows(),
@@ -147,12 +156,35 @@ impl Localised for Markdown<'_> {
 
 /// What every page begins with.
 pub(crate) struct Header {
-    /// The verdict with figures that stay on one line with their units.
-    pub(crate) verdict: String,
-    pub(crate) headline: Option<Headline>,
+    /// The headline with figures that stay on one line with their units.
+    pub(crate) sentence: String,
+    /// What became of all that was due.
+    pub(crate) account: String,
+    pub(crate) figure: Option<BigFigure>,
     /// What was measured, in one line.
     pub(crate) about: String,
     pub(crate) banners: Vec<Banner>,
+    /// What the ns of the lab are.
+    pub(crate) times: Vec<String>,
+}
+
+impl Header {
+    pub(crate) fn new(
+        headline: Headline,
+        figure: Option<BigFigure>,
+        about: String,
+        times: Vec<String>,
+    ) -> Header {
+        let Headline { sentence, account, caveats: banners } = headline;
+        Header {
+            sentence: unbroken(&sentence),
+            account: unbroken(&account),
+            figure,
+            about,
+            banners,
+            times,
+        }
+    }
 }
 
 /// How much of everything the page holds.
@@ -214,13 +246,18 @@ impl<'r> Page<'r> {
             .map_or_else(|| texts::no_recording.said(), |overview| overview.name.as_str());
         let probes = Probes::from_overviews(all);
         Page {
-            frame: Frame::new(title, &texts.verdict, series.measured, &probes),
-            header: Header {
-                verdict: unbroken(&texts.verdict),
-                headline: more.headline.clone(),
-                about: about(all, report.recorded),
-                banners: texts.banners.iter().take(budget.rows).cloned().collect(),
-            },
+            frame: Frame::new(
+                title,
+                &texts.headline.in_words(),
+                series.measured,
+                &probes,
+            ),
+            header: Header::new(
+                texts.headline.clone(),
+                more.figure.clone(),
+                about(all, report.recorded),
+                lab::times(all),
+            ),
             limits: LimitsView::from_gate(&report.options.gate),
             columns: MANY.map(Figure::name),
             tall: summary.iter().map(|recording| recording.rows.len()).sum::<usize>() > 40,

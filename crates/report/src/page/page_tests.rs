@@ -139,8 +139,8 @@ fn the_figure_and_the_sentence_beside_it_say_the_same() {
         let (_, figure) = page.split_once("<p class=\"figure\"><strong>").unwrap();
         let (number, rest) = figure.split_once("<small>").unwrap();
         let figure = format!("{number} {}", rest.split_once("</small>").unwrap().0);
-        let (_, verdict) = page.split_once("<h1 id=\"verdict\">Worst latency ").unwrap();
-        (figure, verdict.split_once(" with no load").unwrap().0.replace('\u{a0}', " "))
+        let (_, headline) = page.split_once("<h1 id=\"verdict\">Worst wake-up ").unwrap();
+        (figure, headline.split_once(", SCHED_FIFO 90").unwrap().0.replace('\u{a0}', " "))
     };
     assert_eq!(output(111_004), ("111 µs".to_owned(), "111 µs".to_owned()));
     assert_eq!(output(-2_340), ("-2.34 µs".to_owned(), "-2.34 µs (early)".to_owned()));
@@ -349,7 +349,7 @@ fn what_loads_were_asked_for_and_reached() {
     (recorded.document.load[1].off_target, recorded.document.load[1].alive) = (true, false);
     let output = page(&[recorded]);
     for there in [
-        "<b>Load off target.</b> cpu@50% reached 50.0 %",
+        "<b>✗</b>Load off target: cpu@50% reached 50.0 %",
         "<b class=\"bad\">load off target</b>",
         "not throughout</b>",
     ] {
@@ -440,7 +440,7 @@ fn only_wake_ups_are_called_so() {
     }
 }
 
-/// What is bad about the machine stands under the verdict, the worst three by name.
+/// What is bad about the machine stands under the headline, in one line.
 #[test]
 fn a_machine_that_is_set_up_badly_is_said_under_the_verdict() {
     let mut recorded = Synthetic::idle().build();
@@ -455,8 +455,8 @@ fn a_machine_that_is_set_up_badly_is_said_under_the_verdict() {
     };
     recorded.document.warnings = ["a", "b", "c", "d", "e"].map(check).to_vec();
     let output = page(&[recorded]);
-    let said = "<b>Bad for latency.</b> a (hpet), b (hpet), c (hpet) and 2 more. The figures are \
-                those of a machine set up so. teiji check says what to do.";
+    let said = "<li class=\"banner caution\"><b>!</b>Bad for latency: a, b and 3 more. See teiji \
+                check</li>";
     assert!(output.contains(said));
     assert!(output.find(said) < output.find("id=\"summary\""));
     assert!(output.contains("Bad for latency, e: hpet."));

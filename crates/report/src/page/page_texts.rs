@@ -13,7 +13,7 @@ use crate::sections::method::{self, MethodRow};
 use crate::sections::verdict;
 
 pub(crate) struct PageTexts {
-    pub(crate) headline: Option<Headline>,
+    pub(crate) figure: Option<BigFigure>,
     pub(crate) facts: Vec<Fact>,
     pub(crate) activity: Vec<Activity>,
     pub(crate) method: Vec<MethodRow>,
@@ -23,7 +23,7 @@ impl PageTexts {
     /// In the current language.
     pub(crate) fn new(all: &[Overview<'_>]) -> PageTexts {
         PageTexts {
-            headline: worst_figure(all),
+            figure: worst_figure(all),
             facts: conditions::facts(all),
             activity: activity::all(all),
             method: method::rows(all),
@@ -32,7 +32,7 @@ impl PageTexts {
 }
 
 #[derive(Clone)]
-pub(crate) struct Headline {
+pub(crate) struct BigFigure {
     pub(crate) number: String,
     pub(crate) unit: String,
     pub(crate) label: String,
@@ -41,16 +41,16 @@ pub(crate) struct Headline {
     pub(crate) supports: Option<String>,
 }
 
-impl Headline {
+impl BigFigure {
     /// A figure with its unit, and what it is.
-    pub(crate) fn new(figure: &str, label: String) -> Option<Headline> {
+    pub(crate) fn new(figure: &str, label: String) -> Option<BigFigure> {
         let (number, unit) = figure.rsplit_once(' ')?;
         let (number, unit) = (number.to_owned(), unit.to_owned());
-        Some(Headline { number, unit, label, supports_of: String::new(), supports: None })
+        Some(BigFigure { number, unit, label, supports_of: String::new(), supports: None })
     }
 }
 
-pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {
+pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<BigFigure> {
     if !all.is_empty() && all.iter().all(jitter::is_judged) {
         return jitter_figure(all);
     }
@@ -67,15 +67,15 @@ pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<Headline> {
         Measured::Jitter(_) => tr!(the_largest_jitter_label, label),
         Measured::Other => tr!(the_largest_latency_label, label),
     };
-    Some(Headline {
+    Some(BigFigure {
         supports_of: if all.len() > 1 { format!("{}: ", worst.name) } else { String::new() },
         supports: worst.supported_rate(),
-        ..Headline::new(&figure, label)?
+        ..BigFigure::new(&figure, label)?
     })
 }
 
 /// The largest standard deviation of intervals.
-fn jitter_figure(all: &[Overview<'_>]) -> Option<Headline> {
+fn jitter_figure(all: &[Overview<'_>]) -> Option<BigFigure> {
     let spreads = all
         .iter()
         .zip(verdict::labels(all))
@@ -83,5 +83,5 @@ fn jitter_figure(all: &[Overview<'_>]) -> Option<Headline> {
     let (spread, label) = spreads.max_by(|(one, _), (other, _)| {
         one.sd_ns.partial_cmp(&other.sd_ns).unwrap_or(std::cmp::Ordering::Equal)
     })?;
-    Headline::new(&spread.sd()?, tr!(standard_deviation_interval_label, label))
+    BigFigure::new(&spread.sd()?, tr!(standard_deviation_interval_label, label))
 }

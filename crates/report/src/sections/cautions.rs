@@ -41,11 +41,13 @@ fn busy(overview: &Overview<'_>) -> Option<f64> {
 
 /// The caveats of a recording, the gravest first, each as a phrase.
 pub(crate) fn collect(overview: &Overview<'_>) -> Vec<String> {
+    let document = overview.document();
+    let ordinary = caveats::denied(document).or_else(|| caveats::ordinary(document));
     let mut all: Vec<String> =
-        overview.not_real_time().map(|how| tr!(measured_with_how, how)).into_iter().collect();
+        ordinary.map(|how| tr!(measured_with_how, how)).into_iter().collect();
     all.extend(judge::incomplete(overview.recorded).map(caveats::incomplete_reason));
-    all.extend(caveats::collect(overview.document()).into_iter().map(|caveat| caveat.phrase));
-    all.extend(co_kernel::of(overview.document()).and_then(co_kernel::effect));
+    all.extend(caveats::collect(document).into_iter().map(|caveat| caveat.phrase));
+    all.extend(co_kernel::of(document).and_then(co_kernel::effect));
     all
 }
 

@@ -1,30 +1,117 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What else the machine did during a run that its figures must not be read without: it stands in
-//! front of them wherever they are one line.
+//! What the figures of a recording must not be read without, each in one line: what is wrong with
+//! the run, what else the machine did, and what kind of time it is.
 //!
 //! Computed from the two snapshots of the machine where it can be, as a shorter phrase than that of
 //! the recording's warning.
 
 use crate::alike::grouped;
-use crate::format::{self, at_most, count, counted, latency, list};
+use crate::format::{self, at_most, capitalised, count, counted, latency, list};
 use crate::language::{texts, tr};
+use crate::overview::Overview;
+use crate::sections::co_kernel;
 use crate::sections::ending::cut_short;
+use crate::sections::lab::TimeKind;
+use crate::sections::loads;
 use crate::sections::rows::Rows;
 use judge::Incomplete;
-use model::{Document, TakenBy, Thread, Warning, changes};
+use model::{Document, Recorded, TakenBy, Thread, Warning, changes};
 use plan::{CpuId, CpuList};
 use std::collections::BTreeSet;
+
+/// Checks that are named in one line; the warnings have all of them.
+const MAX_CHECKS: usize = 2;
+
+/// How bad it is for the figures, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Severity {
+    /// They are not those of the run that was asked for.
+    Bad,
+    /// Something else is in them.
+    Caution,
+    /// It is what they are.
+    Note,
+}
+
+impl Severity {
+    /// The class of a page's style.
+    pub(crate) const fn class(self) -> &'static str {
+        match self {
+            Severity::Bad => "bad",
+            Severity::Caution => "caution",
+            Severity::Note => "note",
+        }
+    }
+
+    /// For those who see no colours.
+    pub(crate) const fn sign(self) -> &'static str {
+        match self {
+            Severity::Bad => "✗",
+            Severity::Caution => "!",
+            Severity::Note => "·",
+        }
+    }
+}
 
 /// What kind of thing it is, what weighs most first; of each kind a reader needs the worst only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum CaveatKind {
+    Contradicts,
+    CutShort,
+    SamplesLost,
+    Incomplete,
+    NothingMeasured,
+    RightsDenied,
+    LowerPriority,
     Unresponsive,
+    LoadOffTarget,
     LoadsElsewhere,
     Steal,
     OtherWork,
     Clocksource,
     CpusOnline,
     LoadNotSettled,
+    SetUpBadly,
+    HostsClock,
+    MeasuredElsewhere,
+    OrdinaryScheduling,
+    CoKernel,
+    VirtualTime,
+}
+
+impl CaveatKind {
+    pub(crate) fn severity(self) -> Severity {
+        if self <= CaveatKind::LoadOffTarget {
+            Severity::Bad
+        } else if self <= CaveatKind::HostsClock {
+            Severity::Caution
+        } else {
+            Severity::Note
+        }
+    }
+
+    /// Whether it says what the ns of the lab are.
+    pub(crate) const fn is_of_time(self) -> bool {
+        matches!(self, CaveatKind::HostsClock | CaveatKind::VirtualTime)
+    }
+}
+
+/// A caveat as it stands below a headline: one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Banner {
+    pub(crate) kind: CaveatKind,
+    pub(crate) text: String,
+}
+
+impl Banner {
+    /// A phrase as a line; what comes from outside cannot break it.
+    pub(crate) fn new(kind: CaveatKind, phrase: &str) -> Banner {
+        Banner { kind, text: capitalised(phrase).replace(char::is_control, " ") }
+    }
+
+    pub(crate) fn severity(&self) -> Severity {
+        self.kind.severity()
+    }
 }
 
 /// One thing that the figures must not be read without.
@@ -35,7 +122,7 @@ pub(crate) struct Caveat {
     percent: f64,
     /// A phrase: `steal time 26.3 % (2.63 s) on CPU 1`.
     pub(crate) phrase: String,
-    /// A few letters for a table: `steal 26.3 %`.
+    /// A few letters for a table, `steal 26.3 %`; empty of what stands in none.
     pub(crate) short: String,
 }
 
@@ -43,9 +130,14 @@ impl Caveat {
     const fn new(kind: CaveatKind, phrase: String, short: String) -> Caveat {
         Caveat { kind, percent: 0.0, phrase, short }
     }
+
+    /// What no table has a column for.
+    const fn in_full(kind: CaveatKind, phrase: String) -> Caveat {
+        Caveat::new(kind, phrase, String::new())
+    }
 }
 
-/// All of a recording, each kind once.
+/// What else the machine did during a run, each kind once.
 pub(crate) fn collect(document: &Document) -> Vec<Caveat> {
     let not_settled = document
         .warnings
@@ -154,34 +246,137 @@ fn other_work(document: &Document) -> Option<Caveat> {
     })
 }
 
-/// What a single run must not be read without, in a few letters each.
-pub(crate) fn in_short(document: &Document) -> Vec<String> {
-    own(document)
-        .into_iter()
-        .chain(collect(document).into_iter().map(|caveat| caveat.short))
-        .collect()
+/// Real-time scheduling that was asked for and not granted: `SCHED_OTHER instead of SCHED_FIFO 90`.
+pub(crate) fn denied(document: &Document) -> Option<String> {
+    let asked = document.run.scheduling;
+    if document.probe.taken_by() != TakenBy::OwnThreads || !asked.policy.is_real_time() {
+        return None;
+    }
+    let granted = document.threads.iter().find(|thread| !thread.scheduling.policy.is_real_time());
+    match granted.map(Thread::granted) {
+        Some(granted) => Some(tr!(granted_instead_of_asked, granted, asked)),
+        None if !document.instrument.real_time && lower_priority(document).is_none() => {
+            Some(tr!(ordinary_scheduling_instead_asked, asked))
+        }
+        None => None,
+    }
 }
 
-/// What is wrong with the run itself, in a few letters each.
-pub(crate) fn own(document: &Document) -> Vec<String> {
-    let asked = document.run.scheduling.policy.is_real_time()
-        && document.probe.taken_by() == TakenBy::OwnThreads;
-    let is_lower =
-        document.threads.iter().any(|one| one.scheduling.is_below(document.run.scheduling));
-    let granted = (document.instrument.real_time || is_lower)
-        && document.threads.iter().all(|one| one.scheduling.policy.is_real_time());
-    let own = [
-        (asked && !granted).then(|| tr!(no_real_time_rights)),
-        (asked && granted && is_lower).then(|| tr!(lower_priority_in_short)),
-        cut_short(document).map(|_| tr!(cut_short)),
-        document
-            .threads
-            .iter()
-            .any(|thread| thread.evidence.samples_lost > 0)
-            .then(|| tr!(samples_lost)),
-        document.load_off_target.then(|| tr!(load_off_target)),
+/// A real-time priority below the one asked for: `SCHED_FIFO 20 instead of SCHED_FIFO 90`.
+pub(crate) fn lower_priority(document: &Document) -> Option<String> {
+    let asked = document.run.scheduling;
+    let lower = document.threads.iter().find(|thread| thread.scheduling.is_below(asked))?;
+    (document.probe.taken_by() == TakenBy::OwnThreads)
+        .then(|| tr!(granted_instead_of_asked, granted = lower.granted(), asked))
+}
+
+/// Ordinary scheduling that was asked for: no fault, but no real-time figure either.
+pub(crate) fn ordinary(document: &Document) -> Option<String> {
+    let asked = document.run.scheduling;
+    let granted = || document.threads.first().map_or_else(|| asked.to_string(), Thread::granted);
+    (!asked.policy.is_real_time() && document.probe.taken_by() == TakenBy::OwnThreads).then(granted)
+}
+
+/// What is wrong with the run itself, as far as its document says it.
+pub(crate) fn faults(document: &Document) -> Vec<Caveat> {
+    let lost: u64 = document.threads.iter().map(|thread| thread.evidence.samples_lost).sum();
+    let samples = || counted(lost, texts::n_samples);
+    let all = [
+        denied(document).map(|how| {
+            let phrase = tr!(no_real_time_rights_how, how);
+            Caveat::new(CaveatKind::RightsDenied, phrase, tr!(no_real_time_rights))
+        }),
+        lower_priority(document).map(|how| {
+            let phrase = tr!(lower_priority_how, how);
+            Caveat::new(CaveatKind::LowerPriority, phrase, tr!(lower_priority_in_short))
+        }),
+        cut_short(document).map(|how| Caveat::new(CaveatKind::CutShort, how, tr!(cut_short))),
+        (lost > 0).then(|| {
+            let phrase = tr!(samples_lost_unknown_latencies, samples = samples());
+            Caveat::new(CaveatKind::SamplesLost, phrase, tr!(samples_lost))
+        }),
+        loads::all_off_target(document).map(|which| {
+            let phrase = tr!(load_off_target_which, which);
+            Caveat::new(CaveatKind::LoadOffTarget, phrase, tr!(load_off_target))
+        }),
     ];
-    own.into_iter().flatten().collect()
+    all.into_iter().flatten().collect()
+}
+
+/// What is wrong with the samples, or with what was followed.
+fn faults_of_samples(recorded: &Recorded) -> Vec<Caveat> {
+    let document = &recorded.document;
+    let lost = document.threads.iter().any(|thread| thread.evidence.samples_lost > 0);
+    // What was lost or missed is said already, and is no contradiction.
+    let contradicts =
+        !lost && !document.load_off_target && !model::contradictions(recorded).is_empty();
+    let reason = match judge::incomplete(recorded) {
+        // Said by its own caveat.
+        None
+        | Some(
+            Incomplete::EndedEarly
+            | Incomplete::SamplesLost(_)
+            | Incomplete::LoadOffTarget
+            | Incomplete::Contradicts,
+        ) => None,
+        Some(why) => Some((CaveatKind::Incomplete, incomplete_reason(why))),
+    };
+    let contradicts =
+        contradicts.then(|| (CaveatKind::Contradicts, incomplete_reason(Incomplete::Contradicts)));
+    let all = contradicts.into_iter().chain(reason);
+    all.map(|(kind, phrase)| Caveat::in_full(kind, phrase)).collect()
+}
+
+/// What is bad about how the machine was set up.
+fn set_up_badly(document: &Document) -> Option<Caveat> {
+    let check = |warning: &Warning| match warning {
+        Warning::MachineCheck { check, .. } => Some(check.clone()),
+        _ => None,
+    };
+    let mut checks: Vec<String> = document.warnings.iter().filter_map(check).collect();
+    let further = checks.len().saturating_sub(MAX_CHECKS);
+    checks.truncate(MAX_CHECKS);
+    checks.extend((further > 0).then(|| tr!(n_more, n = further)));
+    let phrase = || tr!(bad_for_latency_checks, checks = list(&checks));
+    (!checks.is_empty()).then(|| Caveat::in_full(CaveatKind::SetUpBadly, phrase()))
+}
+
+/// What the ns are, where they are not a machine's.
+pub(crate) fn of_time(kind: TimeKind) -> Option<(CaveatKind, String)> {
+    match kind {
+        TimeKind::Machine => None,
+        TimeKind::Virtual => Some((CaveatKind::VirtualTime, tr!(virtual_time_counts_instructions))),
+        TimeKind::Emulated => Some((CaveatKind::HostsClock, tr!(emulated_on_hosts_clock_so))),
+    }
+}
+
+/// What the figures are, where they are not those of real-time threads of a machine.
+fn nature(document: &Document) -> Vec<Caveat> {
+    let of_lab = of_time(TimeKind::from_lab(document.lab.as_ref()));
+    let elsewhere = (document.probe.taken_by() == TakenBy::AnotherMachine)
+        .then(|| (CaveatKind::MeasuredElsewhere, tr!(measured_elsewhere_this_machine)));
+    let ordinary = ordinary(document)
+        .map(|policy| (CaveatKind::OrdinaryScheduling, tr!(ordinary_scheduling_requested, policy)));
+    let core = co_kernel::of(document).and_then(co_kernel::effect);
+    let all = [of_lab, elsewhere, ordinary, core.map(|effect| (CaveatKind::CoKernel, effect))];
+    all.into_iter().flatten().map(|(kind, phrase)| Caveat::in_full(kind, phrase)).collect()
+}
+
+/// All that a recording's figures must not be read without, each kind once, the worst first.
+fn all_of(overview: &Overview<'_>) -> Vec<Caveat> {
+    let document = overview.document();
+    let mut all = faults(document);
+    all.extend(faults_of_samples(overview.recorded));
+    all.extend(collect(document));
+    all.extend(set_up_badly(document));
+    all.extend(nature(document));
+    all.sort_by_key(|caveat| caveat.kind);
+    all
+}
+
+/// What a single run must not be read without, in a few letters each.
+pub(crate) fn in_short(document: &Document) -> Vec<String> {
+    faults(document).into_iter().chain(collect(document)).map(|caveat| caveat.short).collect()
 }
 
 /// Adds those of one more run: of each kind, the worst stays.
@@ -196,28 +391,42 @@ pub(crate) fn merge(all: &mut Vec<Caveat>, more: Vec<Caveat>) {
     all.sort_by_key(|caveat| caveat.kind);
 }
 
-/// Of several recordings, each kind once: the worst, with the recording it is of and how many more
-/// have it.
-pub(crate) fn phrases(all: &[(&str, &Document)]) -> Vec<String> {
-    let each = all.iter().flat_map(|(name, document)| {
-        collect(document).into_iter().map(move |caveat| (caveat.kind, (name, caveat)))
+/// Of recordings each kind of caveat once, the worst kind first: the worst of its kind, with the
+/// recording it is of and how many more have it, unless it is the same of all.
+pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
+    // Of one recording the headline says it.
+    let silent = |overview: &Overview<'_>| {
+        (all.len() > 1 && overview.totals.moments.max().is_none())
+            .then(|| Caveat::in_full(CaveatKind::NothingMeasured, tr!(nothing_was_measured)))
+    };
+    let each = all.iter().flat_map(|overview| {
+        all_of(overview).into_iter().chain(silent(overview)).map(|caveat| {
+            // Figures may be of several natures, none of which is the worst.
+            let is_note = caveat.kind.severity() == Severity::Note;
+            let nature = is_note.then(|| caveat.phrase.clone());
+            ((caveat.kind, nature), (overview.name.as_str(), caveat))
+        })
     });
     let mut kinds = grouped(each);
-    kinds.sort_by_key(|(kind, _)| *kind);
-    let phrase = |(_, having): (CaveatKind, Vec<(&&str, Caveat)>)| {
-        let more = having.len() - 1;
-        let worst = having.into_iter().reduce(|a, b| if b.1.percent > a.1.percent { b } else { a });
-        let (name, worst) = worst?;
-        let mut text = worst.phrase;
-        if all.len() > 1 {
-            text += &tr!(in_name_after, name);
-        }
+    kinds.sort_by_key(|((kind, _), _)| *kind);
+    kinds.into_iter().filter_map(|(_, having)| in_one_line(having, all.len())).collect()
+}
+
+/// The worst of one kind, which these of so many recordings have.
+fn in_one_line(having: Vec<(&str, Caveat)>, recordings: usize) -> Option<Banner> {
+    let more = having.len() - 1;
+    let is_of_all = having.len() == recordings
+        && having.iter().all(|(_, caveat)| caveat.phrase == having[0].1.phrase);
+    let (name, worst) =
+        having.into_iter().reduce(|a, b| if b.1.percent > a.1.percent { b } else { a })?;
+    let mut text = worst.phrase;
+    if !is_of_all {
+        text += &tr!(in_name_after, name);
         if more > 0 {
             text += &tr!(and_n_more_after, n = count(more as u64));
         }
-        Some(text)
-    };
-    kinds.into_iter().filter_map(phrase).collect()
+    }
+    Some(Banner::new(worst.kind, &text))
 }
 
 /// Why a recording does not show all that it should have.
@@ -245,86 +454,5 @@ pub(crate) fn incomplete_reason(why: Incomplete) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::synthetic::Synthetic;
-    use model::{BusyProcess, Processes};
-
-    #[test]
-    fn two_busy_loops_beside_a_run_are_said_with_their_share() {
-        let mut recorded = Synthetic::idle().build();
-        assert_eq!(collect(&recorded.document), [], "nobody recorded what used the time");
-        let after = recorded.document.host.after.as_mut().unwrap();
-        // 10 s, of which 17 % were busy before, and on CPU 1 another 8 s now.
-        *after.cpus[1].time_ms.get_mut("idle").unwrap() -= 8_000;
-        *after.cpus[1].time_ms.get_mut("user").unwrap() += 8_000;
-        let busy = BusyProcess { pid: 9, name: "yes".into(), cpu_ms: 8_000, kernel_thread: false };
-        recorded.document.host.processes =
-            Some(Processes { own_ms: 3_600, busiest: vec![busy], ..Processes::default() });
-        let caveats = collect(&recorded.document);
-        assert_eq!(caveats.len(), 1);
-        assert_eq!(
-            (&*caveats[0].phrase, &*caveats[0].short),
-            ("other work used 79.0 % of CPU 1", "other work 79.0 %")
-        );
-        // A guest in virtual time has nothing else in it, and its kernel looks at the same moment
-        // of each interval.
-        recorded.document.lab = Synthetic::idle().in_lab(Some(1)).build().document.lab;
-        assert_eq!(collect(&recorded.document), []);
-    }
-
-    #[test]
-    fn a_load_that_had_not_settled_is_named() {
-        let mut recorded = Synthetic::idle().load("cpu").build();
-        recorded.document.host.after = None;
-        let steady = model::Steady::RunningForNs(plan::Nanos::from_secs(1));
-        recorded.document.warnings =
-            vec![Warning::LoadNotSettled { load: "cpu".parse().unwrap(), steady }];
-        assert_eq!(in_short(&recorded.document), ["load not steady"]);
-    }
-
-    #[test]
-    fn a_measured_cpu_without_a_load_stands_before_the_figures() {
-        let mut recorded = Synthetic::idle().load("cpu").build();
-        let document = &mut recorded.document;
-        let (bare, loaded, load) = (vec![CpuId(1)], vec![CpuId(0)], "cpu".parse().unwrap());
-        (document.host.after, document.warnings) =
-            (None, vec![Warning::LoadsElsewhere { bare, loaded, load }]);
-        let measured: Vec<CpuId> = document.threads.iter().map(|thread| thread.cpu).collect();
-        assert_eq!(measured, [CpuId(0), CpuId(1)]);
-        document.load[0].cpus = vec![CpuId(0)];
-        let caveats = collect(document);
-        assert_eq!(
-            (&*caveats[0].phrase, &*caveats[0].short),
-            ("no load on measured CPU 1", "no load on CPU 1")
-        );
-        let verdict = crate::sections::verdict::verdict(&crate::overview::Overview::all(
-            std::slice::from_ref(&recorded),
-        ));
-        assert!(verdict.starts_with("No load on measured CPU 1: "), "{verdict}");
-        recorded.document.load[0].cpus = measured;
-        assert_eq!(collect(&recorded.document), []);
-    }
-
-    #[test]
-    fn of_several_recordings_the_worst_is_named() {
-        let (idle, busy) = (Synthetic::idle().build(), Synthetic::hackbench().build());
-        let mut worse = busy.clone();
-        *worse.document.host.after.as_mut().unwrap().cpus[1].time_ms.get_mut("steal").unwrap() +=
-            3_000;
-        let output =
-            phrases(&[("a", &idle.document), ("b", &busy.document), ("c", &worse.document)]);
-        assert_eq!(
-            output,
-            [
-                "steal time 24.0 % (3.10 s) on CPU 1 in c and 1 more",
-                "clocksource changed from tsc to hpet in b and 1 more"
-            ]
-        );
-        assert_eq!(phrases(&[("b", &busy.document)])[0], "steal time 1.0 % (100 ms) on CPU 0");
-        let mut all = collect(&busy.document);
-        merge(&mut all, collect(&worse.document));
-        let short: Vec<&str> = all.iter().map(|caveat| caveat.short.as_str()).collect();
-        assert_eq!(short, ["steal 24.0 %", "clocksource changed"]);
-    }
-}
+#[path = "caveats_tests.rs"]
+mod tests;

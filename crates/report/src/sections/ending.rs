@@ -7,8 +7,7 @@ use crate::sections::rows::Rows;
 use judge::Ending;
 use model::{Document, End, Quantity, State};
 
-/// Why a recording holds less than was asked for, as the end of a sentence that began with its
-/// name: `was stopped early by SIGINT`.
+/// Why a recording holds less than was asked for: `stopped early by SIGINT`.
 pub(crate) fn cut_short(document: &Document) -> Option<String> {
     if judge::ending(document) == Ending::Planned {
         return None;

@@ -2,10 +2,10 @@
 //! The words of the field, as a page uses them: what a latency is, and what is late, is what its
 //! recordings' probes make of it.
 
+use crate::format::capitalised;
 use crate::language::{Text, texts, tr};
 use crate::sections::columns::Probes;
 use crate::sections::rows::Rows;
-use crate::sections::verdict::capitalised;
 
 /// A word and what it means, both in the current language.
 #[derive(Clone, Debug)]

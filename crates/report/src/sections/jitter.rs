@@ -82,6 +82,7 @@ mod tests {
     use super::*;
     use crate::charts::definition::Chart;
     use crate::charts::series::Charts;
+    use crate::sections::verdict::Headline;
     use crate::synthetic::Synthetic;
     use crate::{ChartOptions, Report};
     use model::Recorded;
@@ -100,9 +101,9 @@ mod tests {
         let all = [jitter("idle", &[-300, 0, 300]), jitter("busy", &[-9_000, 0, 9_000])];
         let overviews = Overview::all(&all);
         assert_eq!(
-            crate::sections::verdict::verdict(&overviews),
-            "Jitter: standard deviation 9.00 µs, peak to peak 18.0 µs in busy; standard deviation \
-             300 ns, peak to peak 600 ns in idle. 6 of 6 activations on time."
+            Headline::new(&overviews).in_words(),
+            "Jitter: standard deviation 9.00 µs, peak to peak 18.0 µs (the worst of 2 recordings). \
+             6 of 6 activations on time."
         );
         assert_eq!(
             sentence(&overviews[0]).unwrap(),
@@ -113,7 +114,7 @@ mod tests {
         assert_eq!(sentence(&Overview::new(&latencies)), None);
         // Beside latencies, which have no spread for a first figure, the worst of all is said.
         let mixed = [all[0].clone(), latencies];
-        assert!(crate::sections::verdict::verdict(&Overview::all(&mixed)).contains("orst latency"));
+        assert!(Headline::new(&Overview::all(&mixed)).sentence.starts_with("Worst latency "));
     }
 
     #[test]

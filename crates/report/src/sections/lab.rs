@@ -3,7 +3,7 @@
 
 use crate::alike::grouped;
 use crate::format::list;
-use crate::language::{Text, texts, tr};
+use crate::language::{texts, tr};
 use crate::overview::Overview;
 use model::Lab;
 
@@ -23,18 +23,15 @@ pub(crate) fn time_of(lab: &Lab) -> String {
     }
 }
 
-/// For the recordings that are from the lab, each kind of time once: a title, and the sentence,
-/// which names its recordings unless it is true of all.
-pub(crate) fn times(all: &[Overview<'_>]) -> Vec<(Text, String)> {
-    let kinds = grouped(all.iter().filter_map(|overview| {
-        let lab = overview.document().lab.as_ref()?;
-        let is_virtual = lab.ns_per_instruction.is_some();
-        let title = if is_virtual { texts::virtual_time } else { texts::emulated_sentence };
-        Some(((title, time_of(lab)), &overview.name))
-    }));
-    let named = |((title, text), names): ((Text, String), Vec<&String>)| {
-        let is_of_all = names.len() == all.len();
-        (title, if is_of_all { text } else { format!("{}: {text}", list(&names)) })
+/// For the recordings that are from the lab, each kind of time once: a sentence, which names its
+/// recordings unless it is true of all.
+pub(crate) fn times(all: &[Overview<'_>]) -> Vec<String> {
+    let kinds =
+        grouped(all.iter().filter_map(|overview| {
+            Some((time_of(overview.document().lab.as_ref()?), &overview.name))
+        }));
+    let named = |(text, names): (String, Vec<&String>)| {
+        if names.len() == all.len() { text } else { format!("{}: {text}", list(&names)) }
     };
     kinds.into_iter().map(named).collect()
 }
@@ -83,7 +80,7 @@ impl TimeKind {
     }
 }
 
-/// For a verdict: the words before the figures, if all are of one kind.
+/// For a headline: on what time the figures are; none of a machine.
 pub(crate) fn in_short(all: &[Overview<'_>]) -> Option<&'static str> {
     in_short_of(all.iter().map(|overview| TimeKind::from_lab(overview.document().lab.as_ref())))
 }
@@ -94,11 +91,11 @@ pub(crate) fn in_short_of(kinds: impl Iterator<Item = TimeKind> + Clone) -> Opti
     if all(TimeKind::Machine) {
         None
     } else if all(TimeKind::Virtual) {
-        Some(texts::in_labs_virtual_time.said())
+        Some(texts::in_virtual_time.said())
     } else if kinds.clone().all(|kind| kind != TimeKind::Machine) {
-        Some(texts::in_the_lab_emulated.said())
+        Some(texts::emulated_in_lab.said())
     } else {
-        Some(texts::partly_in_lab_partly.said())
+        Some(texts::partly_in_lab.said())
     }
 }
 
@@ -115,8 +112,7 @@ mod tests {
         };
         let both = [recorded("one", Some(Some(2))), recorded("two", Some(Some(2)))];
         let output = times(&Overview::all(&both));
-        let [(title, text)] = output.as_slice() else { panic!("{output:?}") };
-        assert_eq!(title.said(), "Virtual time.");
+        let [text] = output.as_slice() else { panic!("{output:?}") };
         assert!(
             text.starts_with("Virtual ns: instructions x 2^1 (each instruction takes 2 ns)"),
             "{text}"
@@ -131,9 +127,9 @@ mod tests {
         let all = Overview::all(&mixed);
         assert!(!is_virtual(&all));
         let output = times(&all);
-        let [(_, first), (title, second)] = output.as_slice() else { panic!("{output:?}") };
+        let [first, second] = output.as_slice() else { panic!("{output:?}") };
         assert!(first.starts_with("one and three: Virtual ns"), "{first}");
-        assert!(title.said() == "Emulated." && second.starts_with("two: Emulated"), "{second}");
+        assert!(second.starts_with("two: Emulated"), "{second}");
         assert!(times(&Overview::all(&mixed[1..2])).is_empty());
     }
 }

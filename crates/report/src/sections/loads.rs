@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What each load was asked for and what it reached: the words for it, and the table of the page.
 
-use crate::format::{self, count, rounded_count};
+use crate::format::{self, count, list, rounded_count};
 use crate::language::tr;
 use crate::sections::latencies::OrNothing;
 use model::{Document, LoadEvidence, LoadOnCpu};
@@ -118,6 +118,17 @@ pub(crate) fn busy(load: &LoadEvidence) -> Option<f64> {
     let busy: Vec<f64> = load.per_cpu.iter().filter_map(|on| on.machine_busy).collect();
     (!busy.is_empty() && busy.len() == load.per_cpu.len())
         .then(|| busy.iter().sum::<f64>() / busy.len() as f64)
+}
+
+/// Which loads were off the level asked for, as a phrase: `cpu@50% reached 31.2 % of each CPU
+/// instead of 50 %`; none where all kept to it.
+pub(crate) fn all_off_target(document: &Document) -> Option<String> {
+    let all: Vec<String> =
+        document.load.iter().filter(|load| load.off_target).map(off_target).collect();
+    if all.is_empty() {
+        return document.load_off_target.then(|| tr!(off_more_than_5));
+    }
+    Some(list(&all))
 }
 
 /// `cpu@50% reached 31.2 % of CPU 3 instead of 50 %`, where it lies farthest off.

@@ -41,6 +41,7 @@ fn total(recorded: &Recorded, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sections::verdict::Headline;
     use crate::synthetic::Synthetic;
     use model::{Beside, ColumnUnit, RowKind};
     use stats::{AfterOverrun, Span, summarise};
@@ -77,8 +78,8 @@ mod tests {
         );
         // These are said to be skipped.
         assert_eq!(words(&[missed(&[0, 1], Some(2))]), "");
-        let verdict = crate::sections::verdict::verdict(&Overview::all(&[missed(&[0, 12], None)]));
-        assert!(verdict.ends_with(", 12 periods missed."), "{verdict}");
+        let headline = Headline::new(&Overview::all(&[missed(&[0, 12], None)]));
+        assert_eq!(headline.account, "2 events, 12 periods missed.");
     }
 
     /// A job that is on time for its period may be late for its deadline, and one that was skipped

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a report says, each part as values or sentences that the terminal, the pages and the charts
-//! show: the verdict, the caveats before it, confidence intervals, conditions, loads, what else the
+//! show: the headline, the caveats below it, confidence intervals, conditions, loads, what else the
 //! machine did.
 
 pub(crate) mod accounts;
 pub(crate) mod activity;
-pub(crate) mod banners;
 pub(crate) mod cautions;
 pub(crate) mod caveats;
 pub(crate) mod co_kernel;
@@ -15,6 +14,7 @@ pub(crate) mod due;
 pub(crate) mod ending;
 pub(crate) mod events;
 pub(crate) mod glossary;
+pub(crate) mod grouped_warnings;
 pub(crate) mod inference;
 pub(crate) mod jitter;
 pub(crate) mod lab;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The summary in a terminal: the verdict first, as on the page, then one table, then confidence
+//! The summary in a terminal: the headline first, as on the page, then one table, then confidence
 //! intervals and the tail.
 
 use crate::sections::accounts::{Accounts, cpu_of};
-use crate::sections::cautions;
 use crate::sections::columns::{self as of_columns, ColumnRow, Meaning};
 use crate::sections::method;
+pub(crate) mod head;
 pub(crate) mod histogram;
 pub(crate) mod load_table;
 pub(crate) mod plan_length;
@@ -17,7 +17,7 @@ use crate::language::{Language, Text, in_language, texts, tr};
 use crate::overview::Overview;
 use crate::paint::Paint;
 use crate::report::Report;
-use crate::sections::banners::GroupedWarning;
+use crate::sections::grouped_warnings::GroupedWarning;
 use crate::sections::inference::{self, Message};
 use crate::sections::jitter;
 use crate::sections::lab;
@@ -30,22 +30,22 @@ use stats::Level;
 use text::{Table, columns, left, unwrapped, wrapped};
 
 impl Report<'_> {
-    /// What `teiji measure` ends with and `teiji show` prints again: the verdict first, then each
+    /// The figure with its conditions, then what became of all that was due, then the caveats, each
+    /// in a line.
+    pub fn headline(&self, paint: Paint, language: Language) -> String {
+        in_language(language, || head::headline(&self.texts().headline, paint))
+    }
+
+    /// What `teiji measure` ends with and `teiji show` prints again: the headline first, then each
     /// recording, then their warnings, within 80 columns unless a figure is longer.
     pub fn terminal_summary(&self, paint: Paint, language: Language) -> String {
         in_language(language, || {
-            let mut out = String::new();
-            headline(&mut out, self, paint);
+            let mut out = head::headline(&self.texts().headline, paint);
             for overview in &self.charted {
                 out.push('\n');
                 heading(&mut out, overview);
                 out.push('\n');
-                let one_decimal = activations(overview, format::micros);
-                let table = if one_decimal.fits() {
-                    one_decimal
-                } else {
-                    activations(overview, format::whole_micros)
-                };
+                let table = activations(overview);
                 out.push_str(&table.painted(paint, &[texts::late.said(), texts::skipped.said()]));
                 legend(&mut out, overview, paint);
                 if let Some(jitter) = jitter::sentence(overview) {
@@ -58,6 +58,11 @@ impl Report<'_> {
                 further_columns(&mut out, overview);
                 load(&mut out, overview);
             }
+            let times = lab::times(&self.charted);
+            if !times.is_empty() {
+                out.push('\n');
+            }
+            times.iter().for_each(|what| wrapped(&mut out, "", what));
             for warning in &self.texts().warnings {
                 out.push('\n');
                 warn(&mut out, warning, paint);
@@ -70,24 +75,6 @@ impl Report<'_> {
     /// thread.
     pub fn terminal_inference(&self, language: Language) -> String {
         in_language(language, || self.charted.iter().map(inference_paragraph).collect())
-    }
-}
-
-/// The verdict, with what would grant rights that were lacking, and what the ns of the lab are.
-fn headline(out: &mut String, report: &Report<'_>, paint: Paint) {
-    let texts = report.texts();
-    let mut verdict = String::new();
-    wrapped(&mut verdict, "", &texts.verdict);
-    out.push_str(&paint.headline(&verdict));
-    // What else the banners of a page say, the verdict has said.
-    for banner in &texts.banners {
-        next_step(out, &banner.next_step);
-    }
-    for (_, what) in lab::times(&report.charted) {
-        wrapped(out, "", &what);
-    }
-    for what in cautions::co_kernel_notes(&report.charted) {
-        wrapped(out, "", &what);
     }
 }
 
@@ -185,11 +172,46 @@ fn rows_of(overview: &Overview<'_>) -> Rows {
     overview.document().probe.rows.into()
 }
 
-fn activations(overview: &Overview<'_>, text: fn(i64) -> String) -> Table {
+/// What a table of threads gives up, one after the other, to fit a terminal.
+const GIVEN_UP: [Text; 5] = [texts::min, texts::mean, texts::on_time_2, texts::p50, texts::p99];
+
+/// With as many digits as there is room for, in virtual time each ns, and then with fewer columns.
+fn activations(overview: &Overview<'_>) -> Table {
+    let digits = [digits(overview), format::micros];
+    let mut tables = digits.into_iter().map(|text| activations_in(overview, text, format::micros));
+    tables.find(Table::fits).unwrap_or_else(|| {
+        let whole = format::whole_micros;
+        activations_in(overview, whole, whole).fitted(&GIVEN_UP.map(Text::said))
+    })
+}
+
+/// In virtual time each ns is meant.
+fn digits(overview: &Overview<'_>) -> fn(i64) -> String {
+    let is_virtual = lab::is_virtual(std::slice::from_ref(overview));
+    if is_virtual { format::exact_micros } else { format::micros }
+}
+
+/// Figures in these digits; those that only a histogram knows, to within a hundredth, in others.
+fn figures(
+    of: &Latencies<'_>,
+    text: fn(i64) -> String,
+    about: fn(i64) -> String,
+) -> [String; FEW.len()] {
+    FEW.map(|figure| {
+        let is_about = matches!(figure, Figure::Quantile(_)) && !of.about().is_empty();
+        of.text(figure, if is_about { about } else { text })
+    })
+}
+
+fn activations_in(
+    overview: &Overview<'_>,
+    text: fn(i64) -> String,
+    about: fn(i64) -> String,
+) -> Table {
     let accounts_head = [texts::due, texts::on_time_2, texts::late, texts::skipped];
     let head = [texts::thread, texts::cpu].into_iter().chain(accounts_head);
     let head = head.chain(FEW.map(Figure::name));
-    let figures = |of: &Latencies<'_>| FEW.map(|figure| of.text(figure, text));
+    let figures = |of: &Latencies<'_>| figures(of, text, about);
     let threads = overview.document().threads.iter().zip(&overview.recorded.threads);
     let mut rows: Vec<Vec<String>> = threads
         .map(|(thread, statistics)| {
@@ -262,7 +284,7 @@ fn as_measured(out: &mut String, overview: &Overview<'_>) {
             cpu_of(&overview.document().probe, thread),
             count(latencies.count()),
         ];
-        row.extend(latencies.few());
+        row.extend(figures(latencies, digits(overview), format::micros));
         row
     });
     let head = [texts::thread, texts::cpu, texts::count].into_iter().chain(FEW.map(Figure::name));

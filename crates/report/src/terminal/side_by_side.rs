@@ -4,12 +4,14 @@
 use crate::format::{count, exact_micros, micros};
 use crate::language::{Language, Text, in_language, texts};
 use crate::overview::Overview;
+use crate::paint::Paint;
 use crate::sections::cautions;
+use crate::sections::caveats;
 use crate::sections::columns::Probes;
 use crate::sections::jitter;
 use crate::sections::lab;
 use crate::sections::latencies::{FEW, Figure, OrNothing};
-use crate::sections::verdict;
+use crate::terminal::head;
 use crate::terminal::text::{Table, wrapped};
 use model::Recorded;
 
@@ -39,17 +41,18 @@ pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> Str
     // of a µs.
     let text = if lab::is_virtual(all) { exact_micros } else { micros };
     let rows = all.iter().map(|overview| row(overview, &figures, text)).collect();
-    let mut out = String::new();
-    let caveats = verdict::caveats_alone(recordings);
-    if !caveats.is_empty() {
-        wrapped(&mut out, "", &caveats);
+    // What the ns of the lab are stands below the table.
+    let banners = caveats::banners(recordings);
+    let banners = banners.iter().filter(|banner| !banner.kind.is_of_time());
+    let mut out = head::caveats(banners, Paint::Plain);
+    if !out.is_empty() {
         out.push('\n');
     }
     out += &Table { head, rows }.render();
     out.push('\n');
     let has_skipped = all.iter().any(Overview::has_skipped);
     wrapped(&mut out, "", &Probes::from_overviews(all).population(has_skipped));
-    for (_, what) in lab::times(all) {
+    for what in lab::times(all) {
         wrapped(&mut out, "", &what);
     }
     for what in cautions::co_kernel_notes(all) {
@@ -123,11 +126,12 @@ mod tests {
         let mut recordings = [Synthetic::idle().build(), Synthetic::hackbench().build()];
         recordings[1].document.load_off_target = true;
         let text = side_by_side(&recordings, Language::English);
-        let output = "Load off target in hackbench: off by more than 5 points (load_off_target). \
-                      Steal time 1.0 % (100 ms) on CPU 0 in hackbench; clocksource changed from \
-                      tsc to hpet in hackbench.";
+        let output = "\
+✗ Load off target: off by more than 5 points in hackbench
+! Steal time 1.0 % (100 ms) on CPU 0 in hackbench
+! Clocksource changed from tsc to hpet in hackbench";
         let (front, rest) = text.split_once("\n\n").unwrap();
-        assert_eq!(front.replace("\n  ", " ").replace('\n', " "), output, "{text}");
+        assert_eq!(front, output, "{text}");
         assert!(rest.starts_with("recording "), "{text}");
         assert!(
             side_by_side(&[Synthetic::idle().build()], Language::English).starts_with("recording ")

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 /// Columns of a terminal that nobody has widened.
 pub(crate) const WIDTH: usize = 80;
 
-/// Rows of text below a heading, flush right. It has the same columns whatever stands in them: a
-/// table that is too wide gives up its gaps and then the width, and never a figure.
+/// Rows of text below a heading, flush right. A table that is too wide gives up its gaps, and then
+/// whole columns as far as it may; a figure that is shown is shown in full.
 pub(crate) struct Table {
     pub(crate) head: Vec<&'static str>,
     pub(crate) rows: Vec<Vec<String>>,
@@ -23,6 +23,20 @@ impl Table {
     pub(crate) fn fits(&self) -> bool {
         let widths = self.widths();
         widths.iter().sum::<usize>() + widths.len().saturating_sub(1) <= WIDTH
+    }
+
+    /// The same without as many of these columns, one after the other, as it takes to fit.
+    pub(crate) fn fitted(mut self, given_up: &[&str]) -> Table {
+        for name in given_up {
+            if self.fits() {
+                break;
+            }
+            if let Some(column) = self.head.iter().position(|head| head == name) {
+                self.head.remove(column);
+                self.rows.iter_mut().for_each(|row| drop(row.remove(column)));
+            }
+        }
+        self
     }
 
     fn widths(&self) -> Vec<usize> {
@@ -111,6 +125,37 @@ pub(crate) fn aligned(lines: &[Vec<String>], texts: usize) -> String {
     out
 }
 
+/// Columns that such lines take.
+pub(crate) fn aligned_width(lines: &[Vec<String>]) -> usize {
+    let width = |column: usize| lines.iter().map(|line| columns(&line[column])).max().unwrap_or(0);
+    let count = lines.first().map_or(0, Vec::len);
+    (0..count).map(width).sum::<usize>() + 2 * count.saturating_sub(1)
+}
+
+/// The same in as many blocks below one another as it takes to fit a terminal, each with the first
+/// columns, which are texts.
+pub(crate) fn aligned_in_blocks(lines: &[Vec<String>], texts: usize) -> String {
+    let block = |columns: &[usize]| -> Vec<Vec<String>> {
+        let of = |line: &Vec<String>| {
+            (0..texts).chain(columns.iter().copied()).map(|column| line[column].clone()).collect()
+        };
+        lines.iter().map(of).collect()
+    };
+    let mut blocks: Vec<Vec<usize>> = Vec::new();
+    for column in texts..lines.first().map_or(0, Vec::len) {
+        match blocks.last_mut() {
+            Some(last)
+                if aligned_width(&block(&[last.as_slice(), &[column]].concat())) <= WIDTH =>
+            {
+                last.push(column);
+            }
+            _ => blocks.push(vec![column]),
+        }
+    }
+    let blocks = blocks.iter().map(|columns| aligned(&block(columns), texts));
+    blocks.collect::<Vec<_>>().join("\n")
+}
+
 /// Where a line may end within a word: behind wide characters, but not before what closes
 /// something.
 fn parts(word: &str) -> Vec<&str> {
@@ -176,6 +221,31 @@ mod tests {
             table(3).painted(Paint::Colour, &["late"]),
             "a  late    b\n1  \u{1b}[1;31m   2\u{1b}[0m  xxx\n"
         );
+    }
+
+    #[test]
+    fn a_table_that_is_too_wide_gives_up_columns_in_their_order() {
+        let table = |width: usize| Table {
+            head: vec!["a", "late", "b"],
+            rows: vec![vec!["1".into(), "2".into(), "x".repeat(width)]],
+        };
+        let head = |width: usize| table(width).fitted(&["late", "a"]).head;
+        assert_eq!(head(73), ["a", "late", "b"]);
+        assert_eq!(head(74), ["a", "b"]);
+        assert_eq!(head(79), ["b"]);
+        assert_eq!(head(99), ["b"]);
+    }
+
+    #[test]
+    fn what_is_too_wide_goes_on_below() {
+        let line = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
+        let (wide, value) = ("x".repeat(40), "y".repeat(35));
+        let lines = [line(["load", &wide, "b", &wide]), line(["cpu", &value, "1", "2"])];
+        let first = format!("load  {wide}  b\ncpu   {value:>40}  1\n");
+        let second = format!("load  {wide}\ncpu   {:>40}\n", 2);
+        assert_eq!(aligned_in_blocks(&lines, 1), format!("{first}\n{second}"));
+        let narrow = [line(["a", "b", "c", "d"]), line(["1", "2", "3", "4"])];
+        assert_eq!(aligned_in_blocks(&narrow, 1), aligned(&narrow, 1));
     }
 
     #[test]

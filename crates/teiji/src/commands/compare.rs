@@ -69,9 +69,9 @@ pub fn run(args: &Args) -> CommandResult {
         (true, _) => model::document_text(&compared.json())?,
         (_, true) => compared.markdown(args.lang),
         _ => {
-            let text = compared.text(args.lang);
+            let text = compared.painted(output::paint(), args.lang);
             let time = compared.what_time_is(args.lang).map(str::to_owned);
-            time.into_iter().chain([text]).chain(causes(args)).collect::<Vec<_>>().join("\n")
+            std::iter::once(text).chain(time).chain(causes(args)).collect::<Vec<_>>().join("\n")
         }
     });
     Ok(DONE)
@@ -171,7 +171,7 @@ fn by_factor(args: &Args) -> CommandResult {
             false => format!(
                 "{}== {heading} ==\n{}",
                 if place > 0 { "\n" } else { "" },
-                compared.text(args.lang)
+                compared.painted(output::paint(), args.lang)
             ),
         });
     }

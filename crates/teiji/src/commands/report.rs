@@ -58,7 +58,7 @@ struct Report {
     page: String,
     charts: Vec<(String, String)>,
     markdown: Option<String>,
-    verdict: String,
+    headline: String,
     gate: GateReport,
     /// Whether a recording among them has names.
     has_names: bool,
@@ -89,7 +89,7 @@ pub fn run(args: &Args) -> CommandResult {
         // Empty: none of the charts is in it.
         let _ = new_folder.map(std::fs::remove_dir);
     })?;
-    output::say(&report.verdict);
+    output::say(&report.headline);
     if !args.limits.is_empty() {
         output::say(&report.gate.text(args.lang));
     }
@@ -127,8 +127,8 @@ fn report(args: &Args) -> Result<Report, Failure> {
             .as_ref()
             .map(|_| matrix.page_as_markdown(&plan, &command_line, pictures.as_deref(), args.lang));
         let page = matrix.html(&plan, &command_line, args.lang);
-        let verdict = matrix.verdict(args.lang);
-        return Ok(Report { page, charts, markdown, verdict, gate, has_names: true });
+        let headline = matrix.headline_text(output::paint(), args.lang);
+        return Ok(Report { page, charts, markdown, headline, gate, has_names: true });
     }
     if args.beside.is_some() {
         refuse!("--beside is for folders of plans");
@@ -155,9 +155,9 @@ fn report(args: &Args) -> Result<Report, Failure> {
     let charts = if args.svg.is_some() { report.svg_charts(args.lang) } else { Vec::new() };
     let markdown =
         args.md.as_ref().map(|_| report.markdown(&command_line, pictures.as_deref(), args.lang));
-    let (page, verdict) =
-        (report.html(&command_line, args.lang), report.verdict(args.lang).to_owned());
-    Ok(Report { page, charts, markdown, verdict, gate, has_names })
+    let page = report.html(&command_line, args.lang);
+    let headline = report.headline(output::paint(), args.lang);
+    Ok(Report { page, charts, markdown, headline, gate, has_names })
 }
 
 /// What was explained of a recording. It is no part of what was measured: where it cannot be read

@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> CommandResult {
             (true, ..) => matrix.csv(),
             (_, true, _) => matrix.markdown(Language::English),
             (.., true) => model::document_text(&matrix.json())?,
-            _ => matrix.text(Language::English),
+            _ => matrix.painted(output::paint(), Language::English),
         });
         return Ok(ended(&args.limits, &gate));
     }
@@ -124,8 +124,9 @@ fn one_figure(figure: Figure, paths: &[PathBuf]) -> Result<String, Failure> {
     let mut numbers = Vec::new();
     for examined in recordings::as_measured(paths, &figure.exact_request())? {
         let name = examined.recorded.path.display().to_string();
-        let number =
-            figure.value(&examined).with_context(|| format!("{name} does not contain that figure"));
+        let number = figure
+            .value(&examined)
+            .with_context(|| format!("{name} {}", figure.why_none(&examined)));
         numbers.push(number?);
     }
     Ok(numbers.join("\n"))

@@ -33,7 +33,7 @@ fn a_run_ended_while_it_warms_up_is_no_success() {
         running.signal(Signal::TERM);
         let output = running.end();
         assert_eq!(output.code, Some(4), "{output:?}");
-        assert!(output.out.contains("The recording was stopped early by SIGTERM."), "{output:?}");
+        assert!(output.out.contains("\n✗ Stopped early by SIGTERM\n"), "{output:?}");
         assert_eq!(place.document("x.teiji").text("/state"), "stopped");
         place.well("verify x.teiji");
         remove(&place);

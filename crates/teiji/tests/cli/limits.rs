@@ -25,11 +25,7 @@ fn a_latency_above_the_limit_ends_the_run() {
         Some(document.whole("/end/latency_ns")),
         "{worst:?}"
     );
-    assert!(
-        output.out.starts_with("The recording was stopped early: activation "),
-        "{}",
-        output.out
-    );
+    assert!(output.out.contains("\n✗ Stopped by --break-above: activation "), "{}", output.out);
     place.well("verify x.teiji");
 }
 

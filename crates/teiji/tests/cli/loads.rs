@@ -70,10 +70,10 @@ fn a_load_that_misses_its_level_marks_the_run() {
             .iter()
             .all(|load| load.at("/off_target") == true && load.number("/reached/mean") < 95.0)
     );
-    assert!(output.out.contains("load_off_target"), "{}", output.out);
-    assert!(place.well("show x.teiji").out.contains("load_off_target"));
+    assert!(output.out.contains("\n✗ Load off target: "), "{}", output.out);
+    assert!(place.well("show x.teiji").out.contains("\n✗ Load off target: "));
     place.well("report x.teiji -o x.html");
-    assert!(place.read("x.html").contains("load_off_target"));
+    assert!(place.read("x.html").contains("<b>✗</b>Load off target: "));
 }
 
 /// CPU times, interrupts and steal time are differences between the two looks, and are said of the

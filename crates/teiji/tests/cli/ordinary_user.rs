@@ -93,11 +93,15 @@ fn everybody_is_told_first() {
         assert!(document.warns_of(warning), "{warning}: {:?}", document.at("/warnings"));
     }
 
-    let verdict = place.well("report open/x.teiji -o report.html").out;
-    assert!(verdict.starts_with(&refused), "{verdict}");
-    assert!(place.read("report.html").contains(&refused));
-    let again = place.well("show open/x.teiji").out;
-    assert!(again.starts_with(&refused), "{again}");
+    // In the first line, and as the first caveat.
+    let scheduling = format!(", {} instead of SCHED_FIFO 90, ", ordinary_at(own_nice()));
+    for shown in ["report open/x.teiji -o report.html", "show open/x.teiji"] {
+        let output = place.well(shown).out;
+        assert!(output.lines().next().unwrap().contains(&scheduling), "{output}");
+        let first = output.lines().find(|line| line.starts_with('✗')).unwrap();
+        assert_eq!(first, format!("✗ {refused}"), "{output}");
+    }
+    assert!(place.read("report.html").contains(&format!("<b>✗</b>{refused}")));
     place.well("verify open/x.teiji");
 }
 
@@ -234,11 +238,9 @@ fn nothing_is_refused_that_was_not_asked_for() {
     assert_eq!((output.code, output.err.as_str()), (Some(0), ""));
     let document = place.document("open/x.teiji");
     assert!(!document.warns_of("no-real-time"));
-    assert!(
-        output.out.starts_with(&format!("Ordinary scheduling ({})", ordinary_at(own_nice()))),
-        "{}",
-        output.out
-    );
+    let policy = ordinary_at(own_nice());
+    let note = format!("\n· Ordinary scheduling ({policy}), as requested: no real-time figures\n");
+    assert!(output.out.contains(&note), "{}", output.out);
 }
 
 /// Whoever made the program nicer may not make it less so, and measures all the same.

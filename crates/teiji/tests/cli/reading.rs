@@ -333,7 +333,7 @@ fn one_page_and_its_charts() {
         ["one.teiji", "two.teiji"].map(|name| original.join(name).display().to_string());
     let output = place.well(&format!("report {one} {two} -o page.html --svg charts"));
     assert!(
-        output.out.contains("\nReport: page.html\n") && output.out.contains("orst latency "),
+        output.out.contains("\nReport: page.html\n") && output.out.starts_with("Worst wake-up "),
         "{output:?}"
     );
     let page = place.read("page.html");
@@ -343,8 +343,8 @@ fn one_page_and_its_charts() {
         &page[..50]
     );
     assert!(page.len() < 2_000_000 && page.trim_end().ends_with("</html>"), "{} bytes", page.len());
-    let verdict = output.out.lines().next().unwrap();
-    assert!(page.contains("one") && page.contains("two") && page.contains(verdict), "{verdict}");
+    let headline = output.out.lines().next().unwrap();
+    assert!(page.contains("one") && page.contains("two") && page.contains(headline), "{headline}");
     let charts: Vec<String> =
         place.listing().into_iter().filter(|name| name.starts_with("charts/")).collect();
     assert_eq!(charts.len(), 3, "{charts:?}");

@@ -27,10 +27,7 @@ fn asked_to_end(signals: &[Signal], name: &str) {
     assert_eq!(output.code, Some(4), "{output:?}");
     assert_gone(&processes);
     assert_stopped(&place, name);
-    assert!(
-        output.out.contains(&format!("The recording was stopped early by {name}.")),
-        "{output:?}"
-    );
+    assert!(output.out.contains(&format!("\n✗ Stopped early by {name}\n")), "{output:?}");
 }
 
 /// The recording is whole as far as it goes, and says by what it was ended.

@@ -137,11 +137,11 @@ impl PlanObserver for Maker<'_> {
             }
             Event::Recorded(recorded) => {
                 self.progress.one_more(point.expected_ns(), &point.label, &recorded.document);
-                let verdict = report::verdict_of_one(recorded, Language::English);
+                let headline = report::headline_of_one(recorded, Language::English);
                 if self.are_guests {
-                    self.show.say(&format!("{name}: {verdict}"));
+                    self.show.say(&format!("{name}: {headline}"));
                 } else if !work.quiet {
-                    say!("  {verdict}");
+                    say!("  {headline}");
                 }
             }
             Event::Failed(error) | Event::NotSynced(error) => {
@@ -161,7 +161,7 @@ impl PlanObserver for Maker<'_> {
 fn failure_text(error: &anyhow::Error) -> String {
     let Some(EndedEarly { document, kept }) = error.downcast_ref() else { return in_full(error) };
     let why = report::cut_short(document, Language::English).unwrap_or_default();
-    format!("it {why}. Its recording is in {}", kept.display())
+    format!("{why}. Its recording is in {}", kept.display())
 }
 
 impl RunMaker for Maker<'_> {
@@ -254,7 +254,7 @@ mod tests {
             (State::Stopped, Some(End::Guard { starved_ns: 5_000_000_000, cpu: None }));
         let text =
             failure_text(&EndedEarly { document, kept: "out/incomplete/1.teiji".into() }.into());
-        assert!(text.starts_with("it was stopped early by its guard: "), "{text}");
+        assert!(text.starts_with("stopped by its guard: "), "{text}");
         assert!(text.ends_with(". Its recording is in out/incomplete/1.teiji"), "{text}");
         assert_eq!(
             failure_text(&anyhow::anyhow!("no disk").context("no recording")),

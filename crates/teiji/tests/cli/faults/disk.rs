@@ -58,7 +58,7 @@ fn a_power_cut_costs_the_last_second_at_most() {
     let document = place.document("x.teiji");
     assert_eq!(document.text("/state"), "running");
     let shown = place.well("show x.teiji").out;
-    assert!(shown.contains("is incomplete"), "{shown}");
+    assert!(shown.contains("\n✗ Incomplete: cut off"), "{shown}");
     let cut_ms = place.read("cut").trim().parse::<f64>().unwrap() * 1e3;
     let ran_ms = cut_ms - document.threads()[0].whole("/start_ns") as f64 / 1e6;
     let due = super::killed::due(&shown)[0] as f64;

@@ -42,7 +42,10 @@ fn killed_after(moment: i64, load: &str) {
 
     assert_eq!(place.document("x.teiji").text("/state"), "running");
     let shown = place.well("show x.teiji").out;
-    assert!(shown.starts_with("The recording is incomplete: it was cut off"), "{shown}");
+    assert!(
+        shown.contains("\n✗ Incomplete: cut off, and at most its last second is missing\n"),
+        "{shown}"
+    );
     let due = due(&shown);
     assert_eq!(due.len(), threads.len(), "{shown}");
     for (due, thread) in due.iter().zip(threads) {
@@ -59,8 +62,8 @@ fn killed_after(moment: i64, load: &str) {
     let verified = place.teiji("verify x.teiji");
     assert_eq!(verified.code, Some(1), "{verified:?}");
     assert!(verified.out.contains("state: recorded running"), "{verified:?}");
-    let verdict = place.well("report x.teiji").out;
-    assert!(verdict.contains("incomplete"), "{verdict}");
+    let headline = place.well("report x.teiji").out;
+    assert!(headline.contains("\n✗ Incomplete: cut off"), "{headline}");
 }
 
 #[test]
@@ -178,7 +181,10 @@ fn cut_off_and_damaged() {
     // What is merely not written yet is no damage.
     std::fs::write(&samples, &good[..good.len() - 20]).unwrap();
     let shown = place.well("show x.teiji").out;
-    assert!(shown.starts_with("The recording is incomplete: it was cut off"), "{shown}");
+    assert!(
+        shown.contains("\n✗ Incomplete: cut off, and at most its last second is missing\n"),
+        "{shown}"
+    );
 }
 
 /// Before there is anything to say: what is there can be opened, or is not there.

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Caveats, line by line.
+
+use super::*;
+use crate::synthetic::Synthetic;
+use model::{BusyProcess, Processes};
+
+#[test]
+fn two_busy_loops_beside_a_run_are_said_with_their_share() {
+    let mut recorded = Synthetic::idle().build();
+    assert_eq!(collect(&recorded.document), [], "nobody recorded what used the time");
+    let after = recorded.document.host.after.as_mut().unwrap();
+    // 10 s, of which 17 % were busy before, and on CPU 1 another 8 s now.
+    *after.cpus[1].time_ms.get_mut("idle").unwrap() -= 8_000;
+    *after.cpus[1].time_ms.get_mut("user").unwrap() += 8_000;
+    let busy = BusyProcess { pid: 9, name: "yes".into(), cpu_ms: 8_000, kernel_thread: false };
+    recorded.document.host.processes =
+        Some(Processes { own_ms: 3_600, busiest: vec![busy], ..Processes::default() });
+    let caveats = collect(&recorded.document);
+    assert_eq!(caveats.len(), 1);
+    assert_eq!(
+        (&*caveats[0].phrase, &*caveats[0].short),
+        ("other work used 79.0 % of CPU 1", "other work 79.0 %")
+    );
+    // A guest in virtual time has nothing else in it, and its kernel looks at the same moment
+    // of each interval.
+    recorded.document.lab = Synthetic::idle().in_lab(Some(1)).build().document.lab;
+    assert_eq!(collect(&recorded.document), []);
+}
+
+#[test]
+fn a_load_that_had_not_settled_is_named() {
+    let mut recorded = Synthetic::idle().load("cpu").build();
+    recorded.document.host.after = None;
+    let steady = model::Steady::RunningForNs(plan::Nanos::from_secs(1));
+    recorded.document.warnings =
+        vec![Warning::LoadNotSettled { load: "cpu".parse().unwrap(), steady }];
+    assert_eq!(in_short(&recorded.document), ["load not steady"]);
+}
+
+#[test]
+fn a_measured_cpu_without_a_load_stands_before_the_figures() {
+    let mut recorded = Synthetic::idle().load("cpu").build();
+    let document = &mut recorded.document;
+    let (bare, loaded, load) = (vec![CpuId(1)], vec![CpuId(0)], "cpu".parse().unwrap());
+    (document.host.after, document.warnings) =
+        (None, vec![Warning::LoadsElsewhere { bare, loaded, load }]);
+    let measured: Vec<CpuId> = document.threads.iter().map(|thread| thread.cpu).collect();
+    assert_eq!(measured, [CpuId(0), CpuId(1)]);
+    document.load[0].cpus = vec![CpuId(0)];
+    let caveats = collect(document);
+    assert_eq!(
+        (&*caveats[0].phrase, &*caveats[0].short),
+        ("no load on measured CPU 1", "no load on CPU 1")
+    );
+    let banners = banners(&Overview::all(std::slice::from_ref(&recorded)));
+    assert_eq!(banners, [Banner::new(CaveatKind::LoadsElsewhere, "no load on measured CPU 1")]);
+    recorded.document.load[0].cpus = measured;
+    assert_eq!(collect(&recorded.document), []);
+}
+
+#[test]
+fn of_several_recordings_the_worst_is_named() {
+    let (idle, busy) = (Synthetic::idle().build(), Synthetic::hackbench().build());
+    let mut worse = busy.clone();
+    *worse.document.host.after.as_mut().unwrap().cpus[1].time_ms.get_mut("steal").unwrap() += 3_000;
+    let lines = |recordings: &[Recorded]| {
+        let banners = banners(&Overview::all(recordings));
+        banners.into_iter().map(|banner| banner.text).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        lines(&[idle, busy.clone(), worse.clone()]),
+        [
+            "Steal time 24.0 % (3.10 s) on CPU 1 in hackbench (2) and 1 more",
+            "Clocksource changed from tsc to hpet in hackbench and 1 more"
+        ]
+    );
+    assert_eq!(lines(std::slice::from_ref(&busy))[0], "Steal time 1.0 % (100 ms) on CPU 0");
+    // What is the same of all is of none of them.
+    assert_eq!(lines(&[busy.clone(), busy.clone()])[1], "Clocksource changed from tsc to hpet");
+    let mut all = collect(&busy.document);
+    merge(&mut all, collect(&worse.document));
+    let short: Vec<&str> = all.iter().map(|caveat| caveat.short.as_str()).collect();
+    assert_eq!(short, ["steal 24.0 %", "clocksource changed"]);
+}
