@@ -64,6 +64,20 @@ describe('the page of a plan', () => {
     await page.close();
   });
 
+  test('its table shows that it scrolls', async () => {
+    const page = await open({ width: 360 });
+    const ends = () => page.evaluate(() => {
+      const scroll = document.querySelector('#combinations .scroll');
+      const { backgroundAttachment, backgroundImage } = getComputedStyle(scroll);
+      return { hidden: scroll.scrollWidth - scroll.clientWidth, backgroundAttachment, shadows: backgroundImage.split('gradient').length - 1 };
+    });
+    const found = await ends();
+    assert.ok(found.hidden > 100, 'it is wider than the window');
+    assert.equal(found.backgroundAttachment, 'local, local, scroll, scroll');
+    assert.equal(found.shadows, 4);
+    await page.close();
+  });
+
   test('its heat map shows the worst of any two factors, and of the others what is chosen', async () => {
     const page = await open();
     const data = await embedded(page);

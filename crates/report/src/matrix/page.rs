@@ -12,6 +12,7 @@ use crate::charts::definition::Chart;
 use crate::charts::series::Charts;
 use crate::foreign_text::shown;
 use crate::format::{self, count, counted};
+use crate::gate::Tally;
 use crate::language::{Language, Text, in_language, texts, tr};
 use crate::overview;
 use crate::page::chart_set::{self, ChartSet, ChartView};
@@ -25,6 +26,7 @@ use crate::sections::grouped_warnings::GroupedWarning;
 use crate::sections::latencies::NOTHING;
 use crate::sections::method::{self, Command};
 use askama::Template;
+use judge::Verdict;
 
 /// Rows of the table that a browser scrolls through with ease.
 const MAX_ROWS: usize = 2_000;
@@ -187,7 +189,7 @@ impl Matrix {
             ),
             // The table's notes have what the ns of the lab are.
             header: Header::new(headline, self.worst_figure(), self.about(), Vec::new()),
-            limits: LimitsView::from_gate(&self.options.gate),
+            limits: LimitsView::from_gate(&self.options.gate).or_else(|| self.limits_view()),
             head,
             rows,
             left_out: left_out(without, |n| tr!(n_more_combinations_left, n)),
@@ -205,6 +207,28 @@ impl Matrix {
             commands: method::commands(&[], command_line),
             plan_js: include_str!("../../assets/plan.js"),
         }
+    }
+
+    /// What became of the plan's own limits, in the worst run of each combination.
+    fn limits_view(&self) -> Option<LimitsView> {
+        let rows = self.rows.iter().filter(|row| !row.judged.is_empty());
+        let verdicts: Vec<Verdict> =
+            rows.clone().filter_map(|row| row.judged.iter().map(|one| one.verdict).max()).collect();
+        let with = |verdict| verdicts.iter().filter(|one| **one == verdict).count() as u64;
+        let tally = Tally {
+            all: tr!(
+                recordings_checked_against_limits,
+                recordings = counted(verdicts.len() as u64, texts::n_combinations),
+                limits = counted(self.limits.len() as u64, texts::n_limits)
+            ),
+            fail: with(Verdict::Fail),
+            lack: with(Verdict::NotEnough),
+        };
+        // What is not recorded cannot pass.
+        let unproven = (self.missing() > 0).then_some(Verdict::NotEnough);
+        let verdict = verdicts.iter().copied().chain(unproven).max()?;
+        let judged = rows.flat_map(|row| row.judged.clone()).collect();
+        LimitsView::new(verdict, &tally, self.missing(), judged, Vec::new())
     }
 
     fn worst_figure(&self) -> Option<BigFigure> {

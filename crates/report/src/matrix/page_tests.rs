@@ -212,6 +212,46 @@ fn a_plan_of_which_nothing_is_recorded_has_a_page_too() {
     assert!(!page.contains("NaN"));
 }
 
+/// As the page of a recording has the verdict of `--limit`.
+#[test]
+fn the_verdict_of_the_plans_limits_stands_above_the_table() {
+    let mut matrix = plan(1, 3, 1);
+    let limit: plan::Limit = "max<100us".parse().unwrap();
+    matrix.limits = vec![limit.clone()];
+    assert!(!matrix.html("", "", English).contains("id=\"limits\""), "of what was not judged");
+    let judged = |verdict| judge::Judged {
+        criterion: judge::Criterion::Limit(limit.clone()),
+        recording: "a.teiji".into(),
+        rows: model::RowKind::Activations,
+        quantity: model::Quantity::Latency,
+        verdict,
+        seen: judge::Seen::Latency { ns: 83_449, thread: None },
+        margin: None,
+        lacking: None,
+    };
+    let headline = |matrix: &Matrix| {
+        let page = matrix.html("", "", English);
+        let (before, limits) = page.split_once("<p class=\"judged ").unwrap();
+        assert!(!before.contains("id=\"combinations\""), "it stands above");
+        limits.split_once("</b>").unwrap().0.replace("\"><b>", " ")
+    };
+    for row in 0..3 {
+        matrix.rows[row].judge(vec![judged(Verdict::Pass)]);
+    }
+    let against = "3 combinations, checked against 1 limit";
+    assert_eq!(headline(&matrix), format!("pass ✓ Pass: {against}"));
+    // What is not recorded cannot pass.
+    matrix.add_missing(1);
+    let lacking = "unsure ? Not enough evidence: 1 run without a recording";
+    assert_eq!(headline(&matrix), lacking);
+    matrix.rows[1].judge(vec![judged(Verdict::NotEnough)]);
+    assert_eq!(headline(&matrix), format!("unsure ? Not enough evidence: 1 of {against}"));
+    matrix.rows[2].judge(vec![judged(Verdict::Fail)]);
+    assert_eq!(headline(&matrix), format!("fail ✗ Fail: 1 of {against}"));
+    let text = matrix.page_as_markdown("", "", None, English);
+    assert!(text.contains(&format!("## ✗ Fail: 1 of {against}")), "{text}");
+}
+
 /// A cell that says nothing is not printed bold: `****` is a line in Markdown.
 #[test]
 fn no_cell_of_markdown_is_bold_and_empty() {

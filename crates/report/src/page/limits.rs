@@ -2,6 +2,7 @@
 //! What became of limits, as a page shows it: the verdict of all, then each limit in each
 //! recording.
 
+use crate::format::counted;
 use crate::gate::{Tally, sign, sources_in_words, tally};
 use crate::language::{texts, tr};
 use judge::{Gate, Judged, Verdict};
@@ -24,17 +25,30 @@ pub(crate) struct LimitsView {
 impl LimitsView {
     /// None where nothing was held against the recordings.
     pub(crate) fn from_gate(gate: &Gate) -> Option<LimitsView> {
-        if gate.judged.is_empty() {
+        let rows = gate.judged.clone();
+        let sources = sources_in_words(gate);
+        LimitsView::new(gate.verdict(), &tally(gate), gate.missing as u64, rows, sources)
+    }
+
+    /// Of what was judged, and how many runs there are that have no recording; none of nothing.
+    pub(crate) fn new(
+        verdict: Verdict,
+        Tally { all, fail, lack }: &Tally,
+        missing: u64,
+        mut rows: Vec<Judged>,
+        sources: Vec<String>,
+    ) -> Option<LimitsView> {
+        if rows.is_empty() {
             return None;
         }
-        let verdict = gate.verdict();
-        let Tally { all, fail, lack } = tally(gate);
         let headline = match verdict {
             Verdict::Pass => tr!(pass_all, all),
             Verdict::Fail => tr!(fail_n_of_all, n = fail, all),
+            Verdict::NotEnough if *lack == 0 => {
+                tr!(not_enough_evidence_without, runs = counted(missing, texts::n_runs))
+            }
             Verdict::NotEnough => tr!(not_enough_evidence_n, n = lack, all),
         };
-        let mut rows = gate.judged.clone();
         rows.sort_by_key(|judged| std::cmp::Reverse(judged.verdict));
         let left_out = rows.len().saturating_sub(MAX_ROWS);
         rows.truncate(MAX_ROWS);
@@ -42,7 +56,7 @@ impl LimitsView {
             kind: kind(&verdict),
             sign: sign(verdict),
             headline,
-            sources: sources_in_words(gate),
+            sources,
             rows,
             left_out: crate::page::left_out(left_out, |n| tr!(n_more_limits_not, n)),
         })
