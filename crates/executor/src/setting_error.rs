@@ -123,8 +123,7 @@ impl SettingError {
         }
     }
 
-    /// The setting of this combination that it is about. If it has none of them, as where a default
-    /// cannot be, its last one stands for the combination.
+    /// The setting of this combination that it is about; none where a default cannot be.
     pub fn setting<'s>(&self, settings: &'s [Setting]) -> Option<&'s Setting> {
         let is_set = |setting: &Setting| match &setting.value {
             Value::Switch(on) => *on,
@@ -138,7 +137,7 @@ impl SettingError {
             SettingError::Run(RunError::Time { setting, .. }) => Some(*setting),
             _ => None,
         };
-        named.iter().chain(self.keys()).find_map(written).or(settings.last())
+        named.iter().chain(self.keys()).find_map(written)
     }
 }
 
@@ -265,8 +264,7 @@ mod tests {
         let about = |text: &str| error.setting(&settings(text)).unwrap().key.clone();
         assert_eq!(about("policy = 'other'\nprio = 5\nload = 'cpu'\n"), "prio");
         assert_eq!(about("policy = 'other'\nprio = 'none'\nload = 'cpu'\n"), "policy");
-        // Neither is written: the combination's last setting stands for it.
-        assert_eq!(about("interval = '1ms'\nload = 'cpu'\n"), "load");
-        assert!(error.setting(&[]).is_none());
+        // Neither is written.
+        assert!(error.setting(&settings("interval = '1ms'\nload = 'cpu'\n")).is_none());
     }
 }

@@ -36,7 +36,13 @@ impl Plan {
     /// Combinations that cannot be or are there already, values that are excluded and never occur,
     /// too many runs, none at all.
     pub fn combinations(&self) -> Result<Vec<Combination>, PlanErrors> {
-        self.check_factors()?;
+        let (all, errors) = self.combinations_and_errors();
+        PlanErrors::none_of(errors).map(|()| all)
+    }
+
+    /// The same, and with errors those combinations that are left without what is wrong.
+    pub fn combinations_and_errors(&self) -> (Vec<Combination>, Vec<PlanError>) {
+        let mut errors = self.errors_of_factors();
         let product = self
             .vary
             .iter()
@@ -44,9 +50,10 @@ impl Plan {
         let repeats = usize::try_from(self.order.repeat).unwrap_or(usize::MAX);
         let product = product
             .filter(|product| product.checked_mul(repeats).is_some_and(|runs| runs <= MAX_RUNS));
-        let product = product.ok_or_else(|| {
-            PlanError::at(&self.at, format!("these are more than {MAX_RUNS} runs"))
-        })?;
+        let Some(product) = product else {
+            errors.push(PlanError::at(&self.at, format!("these are more than {MAX_RUNS} runs")));
+            return (Vec::new(), errors);
+        };
         let mut all: Vec<Combination> = (0..product)
             .map(|number| self.chosen(number))
             .filter(|chosen| !self.exclude.iter().any(|excluded| is_excluded(chosen, excluded)))
@@ -61,16 +68,17 @@ impl Plan {
                 .then_some(combination)
                 .ok_or_else(|| PlanError::at(&added[0].at, "this combination is there already"))
         };
-        all.extend(PlanErrors::all(self.include.iter().map(&mut add))?);
-        if all.is_empty() {
-            return Err(
-                PlanError::at(&self.at, "no run is left: every combination is excluded").into()
-            );
+        let (added, there_already) = PlanErrors::divided(self.include.iter().map(&mut add));
+        all.extend(added);
+        errors.extend(there_already);
+        if all.is_empty() && errors.is_empty() {
+            let what = "no run is left: every combination is excluded";
+            errors.push(PlanError::at(&self.at, what));
         }
-        Ok(all)
+        (all, errors)
     }
 
-    fn check_factors(&self) -> Result<(), PlanErrors> {
+    fn errors_of_factors(&self) -> Vec<PlanError> {
         let mut errors = Vec::new();
         for factor in &self.vary {
             if let Some(fixed) = self.measure.iter().find(|setting| setting.key == factor.key) {
@@ -94,7 +102,7 @@ impl Plan {
             };
             errors.push(PlanError::at(&setting.at, what));
         }
-        PlanErrors::none_of(errors)
+        errors
     }
 
     /// The factors' values of a place in the product.

@@ -37,7 +37,9 @@ pub use load_spec::{LoadSpec, LoadSpecError};
 pub use nanos::{DurationError, Nanos, Unit};
 pub use phase::Phase;
 pub use plan_error::{PlanError, PlanErrors, SourceSpan};
-pub use plan_file::{Factor, PHASE, Plan, QuickOverrides, ReadFile, RunOrder, Setting, Value};
+pub use plan_file::{
+    Factor, PHASE, PartOfPlan, Plan, QuickOverrides, ReadFile, RunOrder, Setting, Value,
+};
 pub use qemu::Qemu;
 pub use run::{
     AUTO_PROBE, DEFAULT_PROBE, Length, MAX_THREADS, OverrunPolicy, ProbeSettings, Run, RunError,

@@ -48,6 +48,13 @@ pub enum PlanError {
 }
 
 impl PlanError {
+    const fn place(&self) -> Option<&SourceSpan> {
+        match self {
+            PlanError::Written { at, .. } => Some(at),
+            PlanError::Unreadable { .. } | PlanError::Missing { .. } => None,
+        }
+    }
+
     /// Something that is written and wrong.
     pub fn at(at: &SourceSpan, what: impl Into<String>) -> Self {
         PlanError::Written { at: at.clone(), what: what.into() }
@@ -69,6 +76,14 @@ impl PlanErrors {
     pub fn all<T, E: Into<PlanErrors>>(
         results: impl IntoIterator<Item = Result<T, E>>,
     ) -> Result<Vec<T>, PlanErrors> {
+        let (good, errors) = PlanErrors::divided(results);
+        PlanErrors::none_of(errors).map(|()| good)
+    }
+
+    /// All results, and all errors among them.
+    pub(crate) fn divided<T, E: Into<PlanErrors>>(
+        results: impl IntoIterator<Item = Result<T, E>>,
+    ) -> (Vec<T>, Vec<PlanError>) {
         let (mut good, mut errors) = (Vec::new(), Vec::new());
         for result in results {
             match result {
@@ -76,14 +91,33 @@ impl PlanErrors {
                 Err(error) => errors.extend(error.into().0),
             }
         }
-        PlanErrors::none_of(errors).map(|()| good)
+        (good, errors)
     }
 
-    /// Ok if there are no errors. Of several at one place, only the first is reported.
+    /// Ok if there are no errors. They are reported as they are written, file by file. Of several
+    /// at one place, only the first is.
     ///
     /// # Errors
     /// These, if there are any.
-    pub fn none_of(mut errors: Vec<PlanError>) -> Result<(), PlanErrors> {
+    pub fn none_of(errors: Vec<PlanError>) -> Result<(), PlanErrors> {
+        if errors.is_empty() { Ok(()) } else { Err(errors.into()) }
+    }
+}
+
+impl From<Vec<PlanError>> for PlanErrors {
+    fn from(mut errors: Vec<PlanError>) -> Self {
+        let mut files: Vec<Arc<Path>> = Vec::new();
+        errors.iter().filter_map(PlanError::place).for_each(|at| {
+            if !files.contains(&at.file) {
+                files.push(Arc::clone(&at.file));
+            }
+        });
+        errors.sort_by_key(|error| {
+            let place = |at: &SourceSpan| {
+                (files.iter().position(|file| *file == at.file), at.line, at.column)
+            };
+            error.place().map(place)
+        });
         let mut known: Vec<SourceSpan> = Vec::new();
         errors.retain(|error| match error {
             PlanError::Written { at, .. } if known.contains(at) => false,
@@ -93,7 +127,7 @@ impl PlanErrors {
             }
             _ => true,
         });
-        if errors.is_empty() { Ok(()) } else { Err(PlanErrors(errors)) }
+        PlanErrors(errors)
     }
 }
 

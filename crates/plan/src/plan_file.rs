@@ -10,6 +10,7 @@ use crate::plan_error::{PlanError, PlanErrors, SourceSpan};
 use crate::{Limit, Phase};
 use std::fmt;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 use toml::Spanned;
@@ -91,6 +92,8 @@ pub struct Plan {
     pub order: RunOrder,
     /// What each combination has to hold.
     pub limits: Vec<Limit>,
+    /// Where each limit is written, by its name.
+    limit_places: Vec<(String, SourceSpan)>,
     /// Where the first line is.
     pub at: SourceSpan,
 }
@@ -114,29 +117,25 @@ impl Plan {
     /// # Errors
     /// All that is wrong with how it is written, each with its place.
     pub fn read(path: &Path, read: &mut ReadFile<'_>) -> Result<Self, PlanErrors> {
-        Plan::of_file(path, None, read, 0)
+        let PartOfPlan { plan, errors, .. } = Plan::read_in_part(path, read);
+        PlanErrors::none_of(errors).map(|()| plan)
     }
 
-    fn of_file(
-        path: &Path,
-        included: Option<&SourceSpan>,
-        read: &mut ReadFile<'_>,
-        depth: usize,
-    ) -> Result<Self, PlanErrors> {
-        let unreadable = |source| PlanError::Unreadable {
-            path: path.to_owned(),
-            included: included.cloned(),
-            source,
+    /// The same, and of a plan with errors what could be read, which may have others.
+    pub fn read_in_part(path: &Path, read: &mut ReadFile<'_>) -> PartOfPlan {
+        let at = SourceSpan { file: Arc::from(path), line: 1, column: 1 };
+        let mut part = PartOfPlan {
+            plan: Plan::empty(at),
+            errors: Vec::new(),
+            is_cut: false,
+            unread: Vec::new(),
         };
-        let text = read(path).map_err(unreadable)?;
-        let source = Source { file: Arc::from(path), text: &text };
-        let (document, errors) = DeTable::parse_recoverable(&text);
-        let wrong = |error: toml::de::Error| {
-            let at = source.span_at(error.span().map_or(0, |span| span.start));
-            PlanError::at(&at, error.message().trim())
-        };
-        PlanErrors::none_of(errors.into_iter().map(wrong).collect())?;
-        let mut plan = Plan {
+        part.plan = part.of_file(path, None, read, 0);
+        part
+    }
+
+    fn empty(at: SourceSpan) -> Plan {
+        Plan {
             title: None,
             measure: Vec::new(),
             vary: Vec::new(),
@@ -145,55 +144,28 @@ impl Plan {
             quick: Vec::new(),
             order: RunOrder { repeat: 1, shuffle: false, seed: None },
             limits: Vec::new(),
-            at: source.span_at(0),
-        };
-        let mut base = None;
-        let mut errors = Vec::new();
-        for (key, value) in source.in_order(document.get_ref()) {
-            let at = source.span_at(key.span().start);
-            match (key.get_ref().as_ref(), value.get_ref()) {
-                ("include", DeValue::String(other)) => base = Some((other.to_string(), at)),
-                (name, value) => errors
-                    .extend(source.part(&mut plan, name, value, &at).err().into_iter().flatten()),
-            }
+            limit_places: Vec::new(),
+            at,
         }
-        PlanErrors::none_of(errors)?;
-        let Some((other, at)) = base else { return Ok(plan) };
-        if depth == DEEPEST {
-            return Err(PlanError::at(
-                &at,
-                format!("plans include one another {DEEPEST} deep: is this a circle?"),
-            )
-            .into());
-        }
-        let other = path.parent().unwrap_or(Path::new("")).join(other);
-        Ok(plan.upon(
-            Plan::of_file(&other, Some(&at), read, depth + 1)?,
-            document.get_ref().contains_key("order"),
-        ))
     }
 
     /// The short form: what `[quick]` says in the place of the rest, each combination once.
     ///
     /// # Errors
-    /// When the plan has none, or its value for a factor is not a list.
-    pub fn quick(mut self) -> Result<Self, PlanError> {
+    /// When the plan has none, and for each value that cannot be.
+    pub fn quick(mut self) -> Result<Self, PlanErrors> {
         if self.quick.is_empty() {
-            return Err(PlanError::at(&self.at, "this plan has no short form: no table [quick]"));
+            let what = "this plan has no short form: no table [quick]";
+            return Err(PlanError::at(&self.at, what).into());
         }
-        for quick in std::mem::take(&mut self.quick) {
-            let key = quick.key;
-            if let Some(known) = self.vary.iter_mut().find(|factor| factor.key == key) {
-                *known = quick.factor.ok_or_else(|| {
-                    PlanError::at(&quick.at, format!("'{key}' is varied: give a list of values"))
-                })?;
-                continue;
+        PlanErrors::none_of(self.errors_of_quick())?;
+        for QuickOverrides { key, setting, factor, .. } in std::mem::take(&mut self.quick) {
+            match self.vary.iter_mut().find(|factor| factor.key == key) {
+                Some(known) => *known = factor.unwrap_or_else(|| known.clone()),
+                None => setting
+                    .into_iter()
+                    .for_each(|setting| put(&mut self.measure, setting, |setting| &setting.key)),
             }
-            let what = format!(
-                "'{key}' takes text, numbers, true or false, or a list of texts and numbers"
-            );
-            let setting = quick.setting.ok_or_else(|| PlanError::at(&quick.at, what))?;
-            put(&mut self.measure, setting, |setting| &setting.key);
         }
         // Combinations that the short form does not have need not be left out of it.
         let vary = &self.vary;
@@ -207,6 +179,20 @@ impl Plan {
         Ok(self)
     }
 
+    /// What cannot be in the short form: a setting in the place of a factor, or what is neither.
+    pub fn errors_of_quick(&self) -> Vec<PlanError> {
+        let wrong = |quick: &QuickOverrides| {
+            let key = &quick.key;
+            let what = if self.vary.iter().any(|factor| factor.key == *key) {
+                quick.factor.is_none().then(|| format!("'{key}' is varied: give a list of values"))
+            } else {
+                quick.setting.is_none().then(|| values(key))
+            };
+            Some(PlanError::at(&quick.at, what?))
+        };
+        self.quick.iter().filter_map(wrong).collect()
+    }
+
     /// The plan without these flags: no setting and no factor of it has one of them any more, and
     /// what was excluded or added by one of them is not.
     pub fn without(mut self, keys: &[&str]) -> Self {
@@ -218,6 +204,29 @@ impl Plan {
             combinations.retain(|settings| settings.iter().all(|setting| stays(&setting.key)));
         }
         self
+    }
+
+    /// The plan without these settings of runs: no value of a factor is one of them any more, and
+    /// combinations that were added with one are not. A factor without values is none.
+    pub fn without_settings(mut self, wrong: &[&Setting]) -> Self {
+        let stays = |setting: &Setting| {
+            !wrong.iter().any(|wrong| (&wrong.key, &wrong.at) == (&setting.key, &setting.at))
+        };
+        let is_value = |setting: &Setting| {
+            wrong.iter().any(|wrong| (&wrong.key, &wrong.value) == (&setting.key, &setting.value))
+        };
+        self.measure.retain(&stays);
+        self.vary.iter_mut().for_each(|factor| factor.values.retain(&stays));
+        self.vary.retain(|factor| !factor.values.is_empty());
+        self.include.retain(|settings| settings.iter().all(&stays));
+        self.exclude.retain(|settings| !settings.iter().any(is_value));
+        self
+    }
+
+    /// Where a limit of this plan is written.
+    pub fn place_of(&self, limit: &Limit) -> &SourceSpan {
+        let known = self.limit_places.iter().find(|(name, _)| name == limit.name());
+        known.map_or(&self.at, |(_, at)| at)
     }
 
     /// Whether this is one of several values of a factor.
@@ -263,9 +272,87 @@ impl Plan {
             quick: if self.quick.is_empty() { base.quick } else { self.quick },
             order: if has_order { self.order } else { base.order },
             limits,
+            limit_places: [self.limit_places, base.limit_places].concat(),
             at: self.at,
         }
     }
+}
+
+/// A plan as far as it could be read.
+pub struct PartOfPlan {
+    pub plan: Plan,
+    /// What is wrong with how it is written; of a plan that is whole nothing.
+    pub errors: Vec<PlanError>,
+    /// Whether there may be more in it than could be read: the rest of a file, or another plan.
+    pub is_cut: bool,
+    /// Flags that are written, and whose value could not be read.
+    pub unread: Vec<String>,
+}
+
+impl PartOfPlan {
+    /// What could be read of a file and of those that it includes. What is wrong goes to the
+    /// errors.
+    fn of_file(
+        &mut self,
+        path: &Path,
+        included: Option<&SourceSpan>,
+        read: &mut ReadFile<'_>,
+        depth: usize,
+    ) -> Plan {
+        let text = read(path).unwrap_or_else(|source| {
+            let (path, included) = (path.to_owned(), included.cloned());
+            self.errors.push(PlanError::Unreadable { path, included, source });
+            self.is_cut = true;
+            String::new()
+        });
+        let (document, errors) = DeTable::parse_recoverable(&text);
+        let mut source = Source { file: Arc::from(path), text: &text, lost: Vec::new() };
+        for error in errors {
+            let at = source.span_at(error.span().map_or(0, |span| span.start));
+            source.lose(&at, self);
+            let message: Vec<&str> = error.message().lines().map(str::trim).collect();
+            self.errors.push(PlanError::at(&at, message.join(", ")));
+        }
+        let mut plan = Plan::empty(source.span_at(0));
+        let mut base = None;
+        for (key, value) in source.in_order(document.get_ref()) {
+            let at = source.span_at(key.span().start);
+            match (key.get_ref().as_ref(), value.get_ref()) {
+                ("include", DeValue::String(other)) => base = Some((other.to_string(), at)),
+                (name, value) => source.part(&mut plan, name, value, &at, self),
+            }
+        }
+        let Some((other, at)) = base else { return plan };
+        if depth == DEEPEST {
+            let what = format!("plans include one another {DEEPEST} deep: is this a circle?");
+            self.errors.push(PlanError::at(&at, what));
+            return plan;
+        }
+        let other = path.parent().unwrap_or(Path::new("")).join(other);
+        let base = self.of_file(&other, Some(&at), read, depth + 1);
+        plan.upon(base, document.get_ref().contains_key("order"))
+    }
+
+    /// A value, if it could be read.
+    fn good<T>(&mut self, result: Result<T, impl Into<PlanErrors>>) -> Option<T> {
+        result.map_err(|errors| self.errors.extend(Into::<PlanErrors>::into(errors))).ok()
+    }
+}
+
+/// Whether a value is written below its key, with lines of its own.
+fn has_tables(value: &Spanned<DeValue<'_>>) -> bool {
+    match value.get_ref() {
+        DeValue::Table(_) => true,
+        DeValue::Array(parts) => {
+            parts.iter().any(|part| matches!(part.get_ref(), DeValue::Table(_)))
+        }
+        _ => false,
+    }
+}
+
+/// What a flag of this name may be.
+fn values(key: &str) -> String {
+    format!("'{key}' takes text, numbers, true or false, or a list of texts and numbers")
 }
 
 /// Puts a setting or a factor in the place of that of the same name, or behind all.
@@ -292,6 +379,8 @@ const FORMS: [(&str, &str); 8] = [
 struct Source<'a> {
     file: Arc<Path>,
     text: &'a str,
+    /// Lines that are no TOML, or of which it is not known what they belong to.
+    lost: Vec<RangeInclusive<usize>>,
 }
 
 type Entry<'t, 'i> = (&'t Spanned<std::borrow::Cow<'i, str>>, &'t Spanned<DeValue<'i>>);
@@ -308,9 +397,35 @@ impl Source<'_> {
         }
     }
 
-    /// The entries of a table as they are written, one below the other.
+    /// Loses the line of something that is no TOML, and all behind it where that may belong to it.
+    fn lose(&mut self, at: &SourceSpan, part: &mut PartOfPlan) {
+        let line = self.text.lines().nth(at.line - 1).unwrap_or_default();
+        let key = line.split_once('=').map(|(key, _)| key.trim().trim_matches(['"', '\'']));
+        let is_one_line = !["[", "\"\"\"", "'''"].iter().any(|begin| line.contains(begin));
+        match key.filter(|_| is_one_line) {
+            Some(key) => {
+                part.unread.push(key.to_owned());
+                self.lost.push(at.line..=at.line);
+            }
+            None => {
+                part.is_cut = true;
+                self.lost.push(at.line..=usize::MAX);
+            }
+        }
+    }
+
+    /// The entries of a table as they are written, one below the other, without those that are
+    /// lost.
     fn in_order<'t, 'i>(&self, table: &'t DeTable<'i>) -> Vec<Entry<'t, 'i>> {
         let mut entries: Vec<Entry<'t, 'i>> = table.iter().collect();
+        if !self.lost.is_empty() {
+            entries.retain(|(key, value)| {
+                let line = |offset| self.span_at(offset).line;
+                let first = line(key.span().start);
+                let last = if has_tables(value) { first } else { line(value.span().end) };
+                !self.lost.iter().any(|lost| *lost.start() <= last && first <= *lost.end())
+            });
+        }
         entries.sort_by_key(|(key, _)| key.span().start);
         entries
     }
@@ -322,19 +437,22 @@ impl Source<'_> {
         name: &str,
         value: &DeValue<'_>,
         at: &SourceSpan,
-    ) -> Result<(), PlanErrors> {
+        part: &mut PartOfPlan,
+    ) {
         match (name, value) {
             ("title", DeValue::String(title)) => plan.title = Some(title.to_string()),
-            ("measure", DeValue::Table(table)) => plan.measure = self.settings(table)?,
-            ("vary", DeValue::Table(table)) => plan.vary = self.factors(table)?,
+            ("measure", DeValue::Table(table)) => plan.measure = self.settings(table, part),
+            ("vary", DeValue::Table(table)) => plan.vary = self.factors(table, part),
             ("quick", DeValue::Table(table)) => plan.quick = self.quick(table),
-            ("order", DeValue::Table(table)) => plan.order = self.order(table)?,
-            ("limits", DeValue::Table(table)) => plan.limits = self.limits(table)?,
+            ("order", DeValue::Table(table)) => plan.order = self.order(table, part),
+            ("limits", DeValue::Table(table)) => {
+                (plan.limits, plan.limit_places) = self.limits(table, part);
+            }
             ("exclude", DeValue::Array(tables)) => {
-                plan.exclude = self.combinations("exclude", tables)?
+                plan.exclude = self.combinations("exclude", tables, part)
             }
             ("include", DeValue::Array(tables)) => {
-                plan.include = self.combinations("include", tables)?
+                plan.include = self.combinations("include", tables, part)
             }
             _ => {
                 let form = FORMS.iter().find(|(known, _)| *known == name).map(|(_, form)| form);
@@ -344,18 +462,23 @@ impl Source<'_> {
                         let names = FORMS.map(|(name, _)| name).join(", ");
                         format!("unknown key '{name}'; the keys of a plan are {names}")
                     });
-                return Err(PlanError::at(at, what).into());
+                part.errors.push(PlanError::at(at, what));
+                // A table may have been meant to be another, whose settings are lacking now.
+                part.is_cut |= matches!(value, DeValue::Table(_) | DeValue::Array(_));
             }
         }
-        Ok(())
     }
 
-    fn settings(&self, table: &DeTable<'_>) -> Result<Vec<Setting>, PlanErrors> {
+    fn settings(&self, table: &DeTable<'_>, part: &mut PartOfPlan) -> Vec<Setting> {
         let setting = |(key, value): Entry<'_, '_>| {
             let at = self.span_at(key.span().start);
-            self.setting(key.get_ref(), value, &at)
+            let setting = part.good(self.setting(key.get_ref(), value, &at));
+            if setting.is_none() {
+                part.unread.push(key.get_ref().to_string());
+            }
+            setting
         };
-        PlanErrors::all(self.in_order(table).into_iter().map(setting))
+        self.in_order(table).into_iter().filter_map(setting).collect()
     }
 
     fn setting(
@@ -390,12 +513,7 @@ impl Source<'_> {
                     .map_err(|error| self.wrong(value, format!("'{digits}': {error}")))
             }
             DeValue::Float(number) => Ok(number.as_str().replace('_', "")),
-            _ => Err(self.wrong(
-                value,
-                format!(
-                    "'{key}' takes text, numbers, true or false, or a list of texts and numbers"
-                ),
-            )),
+            _ => Err(self.wrong(value, values(key))),
         }
     }
 
@@ -403,13 +521,20 @@ impl Source<'_> {
         PlanError::at(&self.span_at(value.span().start), what)
     }
 
-    fn factors(&self, table: &DeTable<'_>) -> Result<Vec<Factor>, PlanErrors> {
-        PlanErrors::all(
-            self.in_order(table).into_iter().map(|(key, value)| self.factor(key.get_ref(), value)),
-        )
+    fn factors(&self, table: &DeTable<'_>, part: &mut PartOfPlan) -> Vec<Factor> {
+        let factor = |(key, value): Entry<'_, '_>| {
+            let (factor, errors) = self.factor(key.get_ref(), value);
+            part.errors.extend(errors);
+            if factor.is_none() {
+                part.unread.push(key.get_ref().to_string());
+            }
+            factor
+        };
+        self.in_order(table).into_iter().filter_map(factor).collect()
     }
 
-    fn factor(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Factor, PlanErrors> {
+    /// The values that could be read, if there are any, and what is wrong with the others.
+    fn factor(&self, key: &str, value: &Spanned<DeValue<'_>>) -> (Option<Factor>, Vec<PlanError>) {
         let listed: Vec<&Spanned<DeValue<'_>>> = match value.get_ref() {
             DeValue::Array(listed) => listed.iter().collect(),
             _ if self.phases(key, value).is_some() => vec![value],
@@ -417,7 +542,7 @@ impl Source<'_> {
                 let what = format!(
                     "'{key}' is varied: give a list of its values, or put it into [measure]"
                 );
-                return Err(self.wrong(value, what).into());
+                return (None, vec![self.wrong(value, what)]);
             }
         };
         let each = |one: &Spanned<DeValue<'_>>| match self.phases(key, one) {
@@ -426,10 +551,9 @@ impl Source<'_> {
                 self.setting(key, one, &self.span_at(one.span().start)).map(|setting| vec![setting])
             }
         };
-        let settings = PlanErrors::all(listed.into_iter().map(each))?.concat();
+        let (settings, mut errors) = PlanErrors::divided(listed.into_iter().map(each));
         let mut values: Vec<Setting> = Vec::new();
-        let mut errors = Vec::new();
-        for setting in settings {
+        for setting in settings.concat() {
             match values.iter().find(|known| known.value == setting.value) {
                 Some(known) => {
                     let what = format!("'{}' is listed already, at {}", setting.value, known.at);
@@ -438,13 +562,11 @@ impl Source<'_> {
                 None => values.push(setting),
             }
         }
-        PlanErrors::none_of(errors)?;
-        if values.is_empty() {
-            return Err(self
-                .wrong(value, format!("'{key}' has no value, and so no run would be left"))
-                .into());
+        if values.is_empty() && errors.is_empty() {
+            let what = format!("'{key}' has no value, and so no run would be left");
+            errors.push(self.wrong(value, what));
         }
-        Ok(Factor { key: key.to_owned(), values })
+        ((!values.is_empty()).then(|| Factor { key: key.to_owned(), values }), errors)
     }
 
     /// Each phase of a list such as `1..50`.
@@ -463,10 +585,9 @@ impl Source<'_> {
     fn quick(&self, table: &DeTable<'_>) -> Vec<QuickOverrides> {
         let quick = |(key, value): Entry<'_, '_>| {
             let at = self.span_at(key.span().start);
-            let (setting, factor) = (
-                self.setting(key.get_ref(), value, &at).ok(),
-                self.factor(key.get_ref(), value).ok(),
-            );
+            let setting = self.setting(key.get_ref(), value, &at).ok();
+            let (factor, errors) = self.factor(key.get_ref(), value);
+            let factor = factor.filter(|_| errors.is_empty());
             QuickOverrides { key: key.get_ref().to_string(), setting, factor, at }
         };
         self.in_order(table).into_iter().map(quick).collect()
@@ -476,18 +597,25 @@ impl Source<'_> {
         &self,
         name: &str,
         tables: &[Spanned<DeValue<'_>>],
-    ) -> Result<Vec<Vec<Setting>>, PlanErrors> {
-        let combination = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
-            DeValue::Table(table) if !table.is_empty() => self.settings(table),
-            DeValue::Table(_) => Err(self.wrong(value, format!("[[{name}]] is empty")).into()),
-            _ => {
-                Err(self.wrong(value, format!("'{name}' is written as tables, [[{name}]]")).into())
-            }
+        part: &mut PartOfPlan,
+    ) -> Vec<Vec<Setting>> {
+        let combination = |value: &Spanned<DeValue<'_>>| {
+            let what = match value.get_ref() {
+                DeValue::Table(table) if !table.is_empty() => {
+                    let settings = self.settings(table, part);
+                    // With one setting less it would be another combination.
+                    return (settings.len() == table.len()).then_some(settings);
+                }
+                DeValue::Table(_) => format!("[[{name}]] is empty"),
+                _ => format!("'{name}' is written as tables, [[{name}]]"),
+            };
+            part.errors.push(self.wrong(value, what));
+            None
         };
-        PlanErrors::all(tables.iter().map(combination))
+        tables.iter().filter_map(combination).collect()
     }
 
-    fn order(&self, table: &DeTable<'_>) -> Result<RunOrder, PlanErrors> {
+    fn order(&self, table: &DeTable<'_>, part: &mut PartOfPlan) -> RunOrder {
         let mut order = RunOrder { repeat: 1, shuffle: false, seed: None };
         let mut set = |(key, value): Entry<'_, '_>| -> Result<(), PlanError> {
             let number = |min: u64, max: u64| {
@@ -522,11 +650,17 @@ impl Source<'_> {
             }
             Ok(())
         };
-        PlanErrors::all(self.in_order(table).into_iter().map(&mut set))?;
-        Ok(order)
+        self.in_order(table).into_iter().for_each(|entry| {
+            let _ = part.good(set(entry));
+        });
+        order
     }
 
-    fn limits(&self, table: &DeTable<'_>) -> Result<Vec<Limit>, PlanErrors> {
+    fn limits(
+        &self,
+        table: &DeTable<'_>,
+        part: &mut PartOfPlan,
+    ) -> (Vec<Limit>, Vec<(String, SourceSpan)>) {
         let limit = |(key, value): Entry<'_, '_>| -> Result<Limit, PlanError> {
             let (figure, text) = (key.get_ref(), self.word(key.get_ref(), value)?);
             Limit::from_setting(figure, &text).map_err(|error| {
@@ -541,6 +675,11 @@ impl Source<'_> {
                 }
             })
         };
-        PlanErrors::all(self.in_order(table).into_iter().map(limit))
+        let placed = |entry: Entry<'_, '_>| {
+            let limit = part.good(limit(entry))?;
+            let place = (limit.name().to_owned(), self.span_at(entry.0.span().start));
+            Some((limit, place))
+        };
+        self.in_order(table).into_iter().filter_map(placed).unzip()
     }
 }

@@ -23,7 +23,7 @@ use can_begin::{all_can_begin, measurable};
 use execute::Work;
 use executor::{Boot, PlanResult, PlannedBoot, ResultsFolder};
 use lab::KernelName;
-use plan::{AUTO_PROBE, Plan, PlannedRun, Qemu, Value};
+use plan::{AUTO_PROBE, PartOfPlan, Plan, PlannedRun, Qemu, Value};
 use runner::Signals;
 use settings::{PlanEntry, points};
 use std::path::{Path, PathBuf};
@@ -72,13 +72,21 @@ pub fn run(args: &Args) -> CommandResult {
     }
 }
 
-fn read(path: &Path) -> anyhow::Result<Plan> {
-    Ok(Plan::read(path, &mut shipped::read)?)
+/// Of a plan with errors all are said, also those of what could be read.
+fn read(path: &Path, here: bool) -> anyhow::Result<Plan> {
+    let part = Plan::read_in_part(path, &mut shipped::read);
+    if part.errors.is_empty() && part.plan.errors_of_quick().is_empty() {
+        return Ok(part.plan);
+    }
+    let with_kernels = part.plan.clone().with_kernels_of(&|name| std::env::var(name).ok());
+    let plan = with_kernels.map_or_else(|_| part.plan.clone(), |(plan, _)| plan);
+    let plan = if here { plan.without(&settings::lab_settings()) } else { plan };
+    Err(settings::all_errors(PartOfPlan { plan, ..part }, &process_cpus()?).into())
 }
 
 /// The plan in the form that was asked for.
 fn asked(args: &Args, path: &Path) -> anyhow::Result<Plan> {
-    let plan = read(path)?;
+    let plan = read(path, args.here)?;
     let plan = if args.here { plan.without(&settings::lab_settings()) } else { plan };
     let plan = with_kernels(
         if args.quick { plan.quick()? } else { plan },
@@ -149,7 +157,7 @@ fn stem(path: &Path) -> String {
 
 /// How large a plan is, and what keeps it from beginning on this machine.
 pub fn size(path: &Path) -> anyhow::Result<(String, Option<String>)> {
-    let plan = with_kernels(read(path)?, false, &mut |_| ())?;
+    let plan = with_kernels(read(path, false)?, false, &mut |_| ())?;
     let points = checked(&plan)?;
     let runs = plan.order.runs(points.len(), 0);
     let varied: Vec<&str> = plan.vary.iter().map(|factor| factor.key.as_str()).collect();
@@ -230,7 +238,7 @@ fn labels(points: &[PlanEntry]) -> Vec<String> {
 
 /// What this boot can measure, in a folder of its own among those of other boots.
 fn run_here(args: &Args, path: &Path) -> CommandResult {
-    let whole = read(path)?;
+    let whole = read(path, true)?;
     let whole = if args.quick { whole.quick()? } else { whole };
     let whole = with_kernels(whole, true, &mut output::complain)?;
     let planned_boots = PlannedBoot::from_plan(&whole)?;

@@ -14,8 +14,8 @@ use lab::KernelName;
 use load::Limits;
 use model::{Document, ProbeStatement};
 use plan::{
-    Combination, CpuId, GuestTime, Phase, Plan, PlanError, PlanErrors, ProcessCpus, Run, Setting,
-    Settle, Value,
+    Combination, CpuId, GuestTime, PartOfPlan, Phase, Plan, PlanError, PlanErrors,
+    ProcessCpus, Run, Setting, Settle, Value,
 };
 use std::collections::BTreeMap;
 
@@ -103,37 +103,76 @@ impl PlanEntry {
     }
 }
 
+/// Settings that others depend on: what those mean is not known where one of these is wrong.
+const BASES: [&str; 5] = ["kernel", "machine", "smp", "time", "probe"];
+
 /// All of a plan's combinations, checked; for this machine on these CPUs.
 pub fn points(plan: &Plan, cpus: &ProcessCpus) -> Result<Vec<PlanEntry>, PlanErrors> {
+    let (points, errors) = checked_apart(plan, Some(&[]), cpus);
+    PlanErrors::none_of(errors).map(|()| points)
+}
+
+/// All that is wrong with a plan of which not all could be read.
+pub fn all_errors(part: PartOfPlan, cpus: &ProcessCpus) -> PlanErrors {
+    let PartOfPlan { plan, errors, is_cut, unread } = part;
+    let (_, more) = checked_apart(&plan, (!is_cut).then_some(&unread), cpus);
+    PlanErrors::from(errors.into_iter().chain(more).collect::<Vec<_>>())
+}
+
+/// The combinations, and all that is wrong: each setting is judged by itself first, and then the
+/// combinations without those that are wrong. Not where more may be written than could be read, and
+/// some others depend on; these flags could not be.
+fn checked_apart(
+    plan: &Plan,
+    unread: Option<&[String]>,
+    cpus: &ProcessCpus,
+) -> (Vec<PlanEntry>, Vec<PlanError>) {
     let mut command = PlanEntry::command();
-    let known: Vec<String> = command
-        .get_arguments()
-        .filter_map(|argument| argument.get_long().map(str::to_owned))
-        .collect();
+    let mut errors = plan.errors_of_quick();
     let varied = plan.vary.iter().flat_map(|factor| &factor.values);
     let settings = plan.measure.iter().chain(varied).chain(plan.include.iter().flatten());
-    let wrong: Vec<(&Setting, String)> = settings
-        .filter_map(|setting| Some((setting, no_flag(setting, &known, &command)?)))
-        .collect();
-    let keys: Vec<&str> = wrong.iter().map(|(setting, _)| setting.key.as_str()).collect();
-    let mut errors: Vec<PlanError> =
-        wrong.iter().map(|(setting, what)| PlanError::at(&setting.at, what)).collect();
-    // What else is wrong is found in the plan without them.
-    let rest = if keys.is_empty() { plan.clone() } else { plan.clone().without(&keys) };
-    let mut load_limits = LoadLimits::default();
-    let points = rest.combinations().and_then(|combinations| {
-        PlanErrors::all(
-            combinations
-                .iter()
-                .map(|combination| point(&rest, combination, &mut command, cpus, &mut load_limits)),
-        )
+    let quick = plan.quick.iter().flat_map(|quick| {
+        let is_varied = plan.vary.iter().any(|factor| factor.key == quick.key);
+        let factor = quick.factor.iter().filter(move |_| is_varied);
+        let setting = quick.setting.iter().filter(move |_| !is_varied);
+        factor.flat_map(|factor| &factor.values).chain(setting)
     });
-    let points =
-        points.and_then(|points| PlanErrors::none_of(meaningless(plan, &points)).map(|()| points));
-    let (points, others) =
-        points.map_or_else(|others| (Vec::new(), Some(others)), |all| (all, None));
-    errors.extend(others.into_iter().flatten());
-    PlanErrors::none_of(errors).map(|()| points)
+    let mut wrong: Vec<&Setting> = Vec::new();
+    for setting in settings.chain(quick) {
+        if let Some(error) = refused_alone(plan, setting, &mut command) {
+            errors.push(error);
+            wrong.push(setting);
+        }
+    }
+    let is_known = |key: &str| command.get_arguments().any(|flag| flag.get_long() == Some(key));
+    let unknown_keys: Vec<&str> =
+        wrong.iter().map(|setting| setting.key.as_str()).filter(|key| !is_known(key)).collect();
+    let rest = plan.clone().without(&unknown_keys).without_settings(&wrong);
+    let has = |key: &str| {
+        rest.measure.iter().any(|setting| setting.key == key)
+            || rest.vary.iter().any(|factor| factor.key == key)
+    };
+    let is_lost = |key: &&str| {
+        wrong.iter().any(|setting| setting.key == **key)
+            || unread.is_some_and(|unread| unread.iter().any(|unread| unread == *key))
+    };
+    if unread.is_none() || BASES.iter().filter(|key| !has(key)).any(is_lost) {
+        return (Vec::new(), errors);
+    }
+    let (combinations, others) = rest.combinations_and_errors();
+    errors.extend(others);
+    let mut load_limits = LoadLimits::default();
+    let mut points = Vec::new();
+    for combination in &combinations {
+        let (entry, refused) = point(&rest, combination, &mut command, cpus, &mut load_limits);
+        points.extend(entry);
+        errors.extend(refused);
+    }
+    // What a run that cannot be would measure is not known.
+    if points.len() == combinations.len() {
+        errors.extend(meaningless(plan, &points));
+    }
+    (points, errors)
 }
 
 /// Limits that say nothing of what any of the runs will measure. Where some can be judged, the
@@ -144,24 +183,43 @@ fn meaningless(plan: &Plan, points: &[PlanEntry]) -> Vec<PlanError> {
     };
     let probes: Vec<ProbeStatement> = points.iter().filter_map(statement).collect();
     let probes: Vec<&ProbeStatement> = probes.iter().collect();
-    let meaningless = plan.limits.iter().filter_map(|limit| judge::no_meaning(limit, &probes));
-    meaningless.map(|why| PlanError::at(&plan.at, why.to_string())).collect()
+    let error = |limit| {
+        let why = judge::no_meaning(limit, &probes)?;
+        Some(PlanError::at(plan.place_of(limit), why.to_string()))
+    };
+    plan.limits.iter().filter_map(error).collect()
 }
 
-/// Why a setting is an unknown flag, or has the wrong kind of value.
-fn no_flag(setting: &Setting, known: &[String], command: &clap::Command) -> Option<String> {
-    let Setting { key, value, .. } = setting;
-    if !known.contains(key) {
-        return Some(format!(
-            "unknown flag '{key}'; those of teiji measure and the lab are {}",
-            known.join(", ")
-        ));
+/// Why no run can have a setting: the flag is unknown, or its value is none.
+fn refused_alone(plan: &Plan, setting: &Setting, command: &mut clap::Command) -> Option<PlanError> {
+    let Setting { key, value, at } = setting;
+    let flag = command.get_arguments().find(|argument| argument.get_long() == Some(key));
+    let takes_value = flag.map(|flag| flag.get_action().takes_values() && key != "aligned");
+    let Some(takes_value) = takes_value else {
+        return Some(PlanError::at(at, unknown(key, command)));
+    };
+    if takes_value && *value == Value::Switch(false) {
+        let what = format!("'{key}' takes a value; to leave it out, write \"none\"");
+        return Some(PlanError::at(at, what));
     }
-    let takes_value = command.get_arguments().any(|argument| {
-        argument.get_long() == Some(key) && argument.get_action().takes_values() && key != "aligned"
-    });
-    let is_off = takes_value && *value == Value::Switch(false);
-    is_off.then(|| format!("'{key}' takes a value; to leave it out, write \"none\""))
+    let read = command
+        .try_get_matches_from_mut(words(setting))
+        .and_then(|matches| PlanEntry::from_arg_matches(&matches));
+    read.err().map(|error| refused(plan, std::slice::from_ref(setting), &error))
+}
+
+/// What a flag that there is not may have been meant to be.
+fn unknown(key: &str, command: &mut clap::Command) -> String {
+    let error = command.try_get_matches_from_mut([format!("--{key}")]).err();
+    match error.as_ref().and_then(|error| error.get(ContextKind::SuggestedArg)) {
+        Some(ContextValue::String(near)) => {
+            format!("unknown flag '{key}': did you mean '{}'?", near.trim_start_matches('-'))
+        }
+        _ => format!(
+            "unknown flag '{key}': a setting is a long flag of teiji measure or teiji lab run, \
+             without its dashes"
+        ),
+    }
 }
 
 /// What loads may take, by how many there are and the priority measured with: the machine need not
@@ -169,37 +227,67 @@ fn no_flag(setting: &Setting, known: &[String], command: &clap::Command) -> Opti
 #[derive(Default)]
 struct LoadLimits(BTreeMap<(u8, usize), Limits>);
 
+/// A combination as a run, and all that is wrong with it. What is wrong is left out to find the
+/// rest, unless that depends on it.
 fn point(
     plan: &Plan,
     combination: &Combination,
     command: &mut clap::Command,
     cpus: &ProcessCpus,
     load_limits: &mut LoadLimits,
-) -> Result<PlanEntry, PlanError> {
-    let settings = &combination.settings;
+) -> (Option<PlanEntry>, Vec<PlanError>) {
+    let mut settings = combination.settings.clone();
+    let mut errors = Vec::new();
+    let is_set = |setting: &Setting| !words(setting).is_empty();
+    if !settings.iter().any(|setting| setting.key == "kernel" && is_set(setting)) {
+        settings.retain(|setting| {
+            let is_of_lab = LAB_SETTINGS.contains(&setting.key.as_str()) && is_set(setting);
+            if is_of_lab {
+                let what =
+                    format!("'{}' is for the lab, and this combination has no kernel", setting.key);
+                errors.push(PlanError::at(&setting.at, what));
+            }
+            !is_of_lab
+        });
+    }
+    let label = label(plan, combination);
+    loop {
+        let (about, error) = match entry(plan, &settings, &label, command, cpus, load_limits) {
+            Ok(entry) => return (Some(entry), errors),
+            Err(refused) => refused,
+        };
+        errors.push(error);
+        match about.filter(|key| !BASES.contains(&key.as_str())) {
+            Some(key) => settings.retain(|setting| setting.key != key),
+            None => return (None, errors),
+        }
+    }
+}
+
+/// These settings as a run, or which of them makes it impossible, if it is one.
+fn entry(
+    plan: &Plan,
+    settings: &[Setting],
+    label: &str,
+    command: &mut clap::Command,
+    cpus: &ProcessCpus,
+    load_limits: &mut LoadLimits,
+) -> Result<PlanEntry, (Option<String>, PlanError)> {
     let mut entry = command
         .try_get_matches_from_mut(settings.iter().flat_map(words))
         .and_then(|matches| PlanEntry::from_arg_matches(&matches))
-        .map_err(|error| refused(plan, settings, &error))?;
-    entry.label = label(plan, combination);
-    let label = &entry.label;
+        .map_err(|error| (flag_of(&error), refused(plan, settings, &error)))?;
+    entry.label = label.to_owned();
     let wrong = |error: SettingError| {
-        let at = error.setting(settings).map_or(&plan.at, |setting| &setting.at);
+        let about = error.setting(settings);
+        // A default that cannot be: the last setting stands for the combination.
+        let at = about.or(settings.last()).map_or(&plan.at, |setting| &setting.at);
         let of = if label.is_empty() { String::new() } else { format!("{label}: ") };
-        PlanError::at(at, format!("{of}{}", in_full(&error.into())))
+        let key = about.map(|setting| setting.key.clone());
+        (key, PlanError::at(at, format!("{of}{}", in_full(&error.into()))))
     };
     let run = match &entry.kernel {
-        None => {
-            let lab_settings = |setting: &&Setting| {
-                LAB_SETTINGS.contains(&setting.key.as_str()) && !words(setting).is_empty()
-            };
-            if let Some(setting) = settings.iter().find(lab_settings) {
-                let what =
-                    format!("'{}' is for the lab, and this combination has no kernel", setting.key);
-                return Err(PlanError::at(&setting.at, what));
-            }
-            Some(run_on_this_machine(&entry.measured, cpus, load_limits).map_err(wrong)?)
-        }
+        None => Some(run_on_this_machine(&entry.measured, cpus, load_limits).map_err(wrong)?),
         Some(name) => {
             check_path_exists(name).map_err(|error| wrong(error.into()))?;
             let guests = entry.guest.guests(std::slice::from_ref(name)).map_err(wrong)?;
@@ -250,16 +338,17 @@ fn words(setting: &Setting) -> Vec<String> {
     }
 }
 
+/// The flag that refuses its value.
+fn flag_of(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
+    let flag = flag.trim_start_matches("--").split([' ', '=', '[']).next()?;
+    Some(flag.to_owned())
+}
+
 /// What a flag says of its value, at the place of that value.
 fn refused(plan: &Plan, settings: &[Setting], error: &clap::Error) -> PlanError {
-    let flag = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(flag)) => {
-            flag.split_whitespace().next().unwrap_or_default().trim_start_matches("--").to_owned()
-        }
-        _ => String::new(),
-    };
-    let flag = flag.split(['=', '[']).next().unwrap_or_default();
-    let setting = settings.iter().rfind(|setting| setting.key == flag);
+    let flag = flag_of(error);
+    let setting = settings.iter().rfind(|setting| Some(&setting.key) == flag.as_ref());
     let text = error.to_string();
     let output = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
     PlanError::at(setting.map_or(&plan.at, |setting| &setting.at), output)
@@ -310,6 +399,37 @@ mod tests {
         );
         assert_eq!(run.overrun_policy, plan::OverrunPolicy::CatchUp);
         assert!(points[0].run.as_ref().unwrap().loads.is_empty());
+    }
+
+    /// The page on plans: its examples, one upon the other, and how many runs each shipped plan has.
+    #[test]
+    fn the_page_on_plans_is_true() {
+        let page = include_str!("../../../../../docs/plans.md");
+        let blocks: Vec<&str> = page.split("```toml\n").skip(1).collect();
+        let blocks: Vec<&str> =
+            blocks.iter().map(|block| block.split("```").next().unwrap()).collect();
+        let [whole, more, quick] = blocks[..] else { panic!("{} blocks", blocks.len()) };
+        let example =
+            Plan::read(Path::new("plan.toml"), &mut |_| Ok([whole, more, quick].concat()))
+                .unwrap_or_else(|error| panic!("{error}"));
+        let cpus = [0, 1, 2, 3].map(CpuId).to_vec();
+        let cpus = ProcessCpus { inherited: cpus.clone(), usable: cpus };
+        // 2 kernels, 3 intervals, 3 loads, without one and with one more.
+        assert_eq!(points(&example, &cpus).unwrap().len(), 2 * 3 * 3 - 2 + 1);
+        assert_eq!(points(&example.quick().unwrap(), &cpus).unwrap().len(), 2 * 3 + 1);
+        let row = |line: &str| {
+            let (name, rest) = line.strip_prefix("| `")?.split_once(".toml` | ")?;
+            Some((name.to_owned(), rest.split(' ').next()?.parse().ok()?))
+        };
+        let said: Vec<(String, usize)> = page.lines().filter_map(row).collect();
+        let mut names: Vec<&str> = said.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        assert_eq!(names, super::super::shipped::PLANS.map(|(name, _)| name));
+        for (name, runs) in &said {
+            let plan = Plan::read(Path::new(name), &mut super::super::shipped::read).unwrap();
+            let combinations = plan.combinations().unwrap().len();
+            assert_eq!(plan.order.runs(combinations, 0).len(), *runs, "{name}");
+        }
     }
 
     #[test]
@@ -377,9 +497,11 @@ mod tests {
                     'nte']\ninterval = ['1ms', '2ms']\n";
         let output = read(text).map(|points| points.len()).unwrap_err();
         let lines: Vec<&str> = output.lines().map(str::trim).collect();
-        assert_eq!(lines.len(), 3, "{output}");
-        assert!(lines[1].starts_with("plan.toml:2:1: unknown flag 'priority'"), "{output}");
+        assert_eq!((lines[0], lines.len()), ("4 errors in the plan", 5), "{output}");
+        assert_eq!(lines[1], "plan.toml:2:1: unknown flag 'priority': did you mean 'prio'?");
         assert!(lines[2].starts_with("plan.toml:3:1: invalid value 'fast'"), "{output}");
+        assert!(lines[3].starts_with("plan.toml:5:9: load=cup interval=1ms: "), "{output}");
+        assert!(lines[4].starts_with("plan.toml:5:23: load=nte interval=1ms: "), "{output}");
         let output = read(&text.replace("policy = 'fast'", "prio = 3"))
             .map(|points| points.len())
             .unwrap_err();
@@ -389,13 +511,70 @@ mod tests {
         assert!(lines[3].starts_with("plan.toml:5:23: load=nte interval=1ms: "), "{output}");
     }
 
+    /// A plan with seven faults took four tries.
+    #[test]
+    fn all_that_is_wrong_is_said_at_once() {
+        let text = "titel = 'a'\n[measure]\nsampels = 5\nprio = 120\npolicy = fast\nwarmup = \
+                    'soon'\ninterval = '1ns'\ncpus = { first = 1 }\n[vary]\nload = ['cup', 'cpu', \
+                    'cpu']\nthreads = 3\n[order]\nrepeat = 0\n[limits]\nmax = 'low'\n[quick]\n\
+                    samplse = 9\nload = 'cpu'\n";
+        let part = Plan::read_in_part(Path::new("plan.toml"), &mut |_| Ok(text.to_owned()));
+        let both = vec![CpuId(0), CpuId(1)];
+        let cpus = ProcessCpus { inherited: both.clone(), usable: both };
+        assert!(!part.is_cut);
+        let output = all_errors(part, &cpus).to_string();
+        let places: Vec<&str> =
+            output.lines().skip(1).filter_map(|line| line.trim().split(": ").next()).collect();
+        let expected = [
+            "plan.toml:1:1",
+            "plan.toml:3:1",
+            "plan.toml:4:1",
+            "plan.toml:5:10",
+            "plan.toml:6:1",
+            "plan.toml:7:1",
+            "plan.toml:8:8",
+            "plan.toml:10:9",
+            "plan.toml:10:23",
+            "plan.toml:11:11",
+            "plan.toml:13:10",
+            "plan.toml:15:7",
+            "plan.toml:17:1",
+            "plan.toml:18:1",
+        ];
+        assert_eq!(places, expected, "{output}");
+        assert!(output.starts_with("14 errors in the plan\n"), "{output}");
+    }
+
+    /// Where the kernel is wrong, that there is none is no error of the settings of the lab.
+    #[test]
+    fn what_follows_from_another_error_is_none() {
+        for (text, place) in [
+            ("[measure]\nkernel = 'debian:nosuch'\nsmp = 2\n", "plan.toml:2:1: "),
+            ("[measure]\nprobe = 'nosuch'\nmethod = 'fork'\n", "plan.toml:2:1: "),
+        ] {
+            let output = read(text).map(|points| points.len()).unwrap_err();
+            assert!(output.starts_with(place) && output.lines().count() == 1, "{output}");
+        }
+        let output = read("[measure]\nsmp = 2\nmips = 500\n").map(|points| points.len());
+        let output = output.unwrap_err();
+        assert!(output.starts_with("2 errors in the plan\n  plan.toml:2:1: 'smp' is "), "{output}");
+    }
+
     #[test]
     fn what_a_flag_refuses_is_named_where_it_stands() {
         for (text, output) in [
             (
                 "[measure]\npriority = 3",
-                "plan.toml:2:1: unknown flag 'priority'; those of teiji measure and the lab are \
-                 kernel, probe,",
+                "plan.toml:2:1: unknown flag 'priority': did you mean 'prio'?",
+            ),
+            (
+                "[measure]\nsampels = 3",
+                "plan.toml:2:1: unknown flag 'sampels': did you mean 'samples'?",
+            ),
+            (
+                "[measure]\nxyzzy = 3",
+                "plan.toml:2:1: unknown flag 'xyzzy': a setting is a long flag of teiji measure or \
+                 teiji lab run, without its dashes",
             ),
             (
                 "[measure]\nprobe = 'nosuch'",
