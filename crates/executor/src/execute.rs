@@ -165,7 +165,7 @@ impl Execution<'_> {
              new folder: teiji run {} -o NEW. Or move the recording out of the folder to measure \
              that run again",
             found[0],
-            self.folder.plan().display()
+            plan::quoted(&self.folder.plan().display().to_string())
         )
     }
 

@@ -23,6 +23,7 @@ mod phase;
 mod plan_error;
 mod plan_file;
 mod qemu;
+mod quoted;
 mod run;
 mod scheduling;
 mod search;
@@ -41,6 +42,7 @@ pub use plan_file::{
     Factor, PHASE, PartOfPlan, Plan, QuickOverrides, ReadFile, RunOrder, Setting, Value,
 };
 pub use qemu::Qemu;
+pub use quoted::{command_line, quoted};
 pub use run::{
     AUTO_PROBE, DEFAULT_PROBE, Length, MAX_THREADS, OverrunPolicy, ProbeSettings, Run, RunError,
 };

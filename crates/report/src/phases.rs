@@ -7,7 +7,6 @@ use crate::language::{Language, in_language, texts, tr};
 use crate::overview::Overview;
 use crate::sections::inference::{self, Inference};
 use crate::sections::latencies::{Figure, MANY};
-use crate::sections::method;
 use crate::terminal::side_by_side;
 use crate::terminal::text::wrapped;
 use judge::{PhaseMaxima, PhaseMaximum, counted as judged_count};
@@ -94,9 +93,9 @@ pub(crate) fn sentence(maxima: &PhaseMaxima) -> Option<String> {
 /// The same as a sentence of its own, and the command that makes it again by its recording, of
 /// which these are the paths.
 pub(crate) fn worst_and_again(maxima: &PhaseMaxima, paths: &[PathBuf]) -> Option<(String, String)> {
-    let words = ["teiji", "lab", "rerun", &paths[maxima.worst()?.place].display().to_string()]
-        .map(str::to_owned);
-    Some((capitalised(&sentence(maxima)?), method::quoted(&words)))
+    let path = paths[maxima.worst()?.place].display().to_string();
+    let again = plan::command_line(&["teiji", "lab", "rerun", &path]);
+    Some((capitalised(&sentence(maxima)?), again))
 }
 
 /// Several runs in several phases each: a line for each run, its phases together, then the worst

@@ -3,9 +3,10 @@
 //! teiji's words, and what can be done about a program of one's own.
 
 use crate::output;
+use crate::suggestion;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 /// One of cyclictest's flags, and what it is here.
@@ -46,6 +47,9 @@ const BY_NANOSLEEP: &str = "teiji sleeps with clock_nanosleep until an absolute 
 const ALL_RECORDED: &str =
     "every sample is recorded; teiji show and teiji report draw the histogram";
 
+/// Said of a flag at the end, or with the next flag behind it.
+const NO_VALUE: &str = "it has no value here";
+
 /// With one of these cyclictest sets the distance to 0, and says so where another is asked for.
 const HISTOGRAMS: &[&str] = &["histogram", "histofall", "histfile"];
 
@@ -83,7 +87,7 @@ const FLAGS: &[Flag] = &[
         Some('v'),
         "verbose",
         Takes::Nothing,
-        Here::Drop("every sample is recorded: teiji export --samples"),
+        Here::Drop("every sample is recorded: teiji export REC --samples"),
     ),
     flag(
         Some('R'),
@@ -266,29 +270,32 @@ fn translated(words: &[&str], all: BTreeSet<String>) -> Translation {
                     let value = value.or_else(|| rest.next_if(|next| takes(flag.value, next)));
                     translation.flag(flag, &format!("--{name}"), value);
                 }
-                None => {
-                    translation.ours(name, word);
-                    if value.is_none() && OURS_LONG_WITH_VALUE.contains(&name) {
-                        translation.words.extend(rest.next().map(str::to_owned));
-                    }
+                None if value.is_none() && OURS_LONG_WITH_VALUE.contains(&name) => {
+                    let value = rest.next_if(|next| takes(Takes::Value, next));
+                    translation.ours_with_value(name, word, value);
                 }
+                None => translation.ours(name, word),
             }
         } else if let Some(cluster) = word.strip_prefix('-').filter(|cluster| !cluster.is_empty()) {
             for (at, letter) in cluster.char_indices() {
                 let attached = Some(&cluster[at + letter.len_utf8()..])
                     .filter(|attached| !attached.is_empty());
                 let Some(flag) = FLAGS.iter().find(|flag| flag.short == Some(letter)) else {
-                    translation.ours(letter.encode_utf8(&mut [0; 4]), &format!("-{letter}"));
+                    let (name, written) = (letter.to_string(), format!("-{letter}"));
                     if OURS_WITH_VALUE.contains(&letter) {
-                        let value = attached.or_else(|| rest.next());
-                        translation.words.extend(value.map(str::to_owned));
+                        let value =
+                            attached.or_else(|| rest.next_if(|next| takes(Takes::Value, next)));
+                        translation.ours_with_value(&name, &written, value);
                         break;
                     }
+                    translation.ours(&name, &written);
                     continue;
                 };
                 let value = match flag.value {
                     Takes::Nothing => None,
-                    Takes::Value => attached.or_else(|| rest.next()),
+                    Takes::Value => {
+                        attached.or_else(|| rest.next_if(|next| takes(flag.value, next)))
+                    }
                     Takes::Perhaps => attached
                         .filter(|attached| !attached.starts_with(char::is_alphabetic))
                         .or_else(|| {
@@ -313,9 +320,13 @@ fn is_shared(name: &str) -> bool {
     matches!(name, "threads" | "duration" | "distance" | "aligned")
 }
 
+/// Whether this word is the value. The next flag is none: the value is missing there.
 fn takes(value: Takes, next: &str) -> bool {
-    value == Takes::Value
-        || value == Takes::Perhaps && next.starts_with(|c: char| c.is_ascii_digit() || c == '!')
+    match value {
+        Takes::Nothing => false,
+        Takes::Value => !next.starts_with('-'),
+        Takes::Perhaps => next.starts_with(|c: char| c.is_ascii_digit() || c == '!'),
+    }
 }
 
 #[derive(Default)]
@@ -343,8 +354,32 @@ impl Translation {
         self.words.push(written.to_owned());
     }
 
+    /// A flag of ours that takes a value.
+    fn ours_with_value(&mut self, name: &str, written: &str, value: Option<&str>) {
+        match value {
+            None => self.left_out(written, NO_VALUE),
+            Some("0") if matches!(name, "p" | "prio") => self.ordinary(written),
+            Some(value) => {
+                self.ours(name, written);
+                self.words.push(value.to_owned());
+            }
+        }
+    }
+
+    /// Priority 0, which is ordinary scheduling in cyclictest.
+    fn ordinary(&mut self, written: &str) {
+        let _ = self.seen.insert("policy".to_owned());
+        self.instead(&format!("{written} 0"), ["--policy", "other"].map(str::to_owned).to_vec());
+    }
+
     fn flag(&mut self, flag: &Flag, written: &str, value: Option<&str>) {
         let shown = value.map_or_else(|| written.to_owned(), |value| format!("{written} {value}"));
+        if value.is_none() && flag.value == Takes::Value {
+            return self.left_out(written, NO_VALUE);
+        }
+        if flag.long == "priority" && value == Some("0") {
+            return self.ordinary(written);
+        }
         let is_length =
             written == "-d" && value.is_some_and(|value| value.ends_with(char::is_alphabetic));
         if !is_length {
@@ -389,8 +424,12 @@ impl Translation {
                 std::iter::once(written.to_owned()).chain(value.map(str::to_owned)).collect()
             }
         };
-        self.lines.push(format!("  {shown:<10}  is {}", instead.join(" ")));
-        self.words.extend(instead);
+        self.instead(&shown, instead);
+    }
+
+    fn instead(&mut self, shown: &str, words: Vec<String>) {
+        self.lines.push(format!("  {shown:<10}  is {}", words.join(" ")));
+        self.words.extend(words);
     }
 
     fn same(&mut self, words: [&str; 2]) {
@@ -433,16 +472,21 @@ impl Translation {
 
     /// Nothing where no word differs.
     fn command_line(&self) -> Option<String> {
-        let quoted = shlex::try_join(self.words.iter().map(String::as_str)).ok()?;
-        let command = if quoted.is_empty() {
-            "teiji measure".to_owned()
-        } else {
-            format!("teiji measure {quoted}")
+        let measure = "measure".to_owned();
+        let words: Vec<OsString> =
+            std::iter::once(&measure).chain(&self.words).map(OsString::from).collect();
+        // What else is wrong in it is for the user to change: it is no command to write.
+        let last = match suggestion::refused(&words) {
+            Some(why) => format!("That is no command line of teiji yet: {why}"),
+            None => {
+                let words: Vec<&dyn AsRef<OsStr>> =
+                    words.iter().map(|word| word as &dyn AsRef<OsStr>).collect();
+                format!("Write: {}", suggestion::command(&words))
+            }
         };
         let lines = self.lines.join("\n");
-        (!self.lines.is_empty()).then(|| {
-            format!("cyclictest's flags translated to teiji's:\n{lines}\nWrite: {command}")
-        })
+        (!self.lines.is_empty())
+            .then(|| format!("cyclictest's flags translated to teiji's:\n{lines}\n{last}"))
     }
 }
 
@@ -521,6 +565,41 @@ mod tests {
                  --sleep=relative\n"
             ),
             "{command_line}"
+        );
+    }
+
+    /// `teiji measure -p -p -i 10000` was what one was told to write.
+    #[test]
+    fn what_is_to_be_written_can_be_read() {
+        for (line, translated) in [
+            ("measure --priority -p -i 10000", "teiji measure -i 10000 -t 1"),
+            ("measure -m -p -p -i 10000 -t5", "teiji measure -i 10000 -t 5"),
+            ("measure -t1 -m -p -n -i 10000 -l", "teiji measure -t 1 -i 10000"),
+            ("measure -S -i", "teiji measure"),
+            ("measure -S --interval -p 90", "teiji measure -p 90"),
+            ("measure -S -D", "teiji measure"),
+            ("measure -S -p 0", "teiji measure --policy other"),
+            ("measure -S --priority=0 -l 9", "teiji measure --policy other -n 9"),
+        ] {
+            assert_eq!(command(line), translated, "{line}");
+        }
+        let refused = |line: &str| {
+            command_line(line).unwrap().lines().last().map(str::to_owned).unwrap_or_default()
+        };
+        let begin = "That is no command line of teiji yet: ";
+        assert_eq!(
+            refused("measure -S -l many"),
+            format!(
+                "{begin}invalid value 'many' for '--samples <N>': 'many' is not a whole number \
+                 above 0"
+            )
+        );
+        assert_eq!(
+            refused("measure -S -p 120"),
+            format!(
+                "{begin}priority 120 does not exist: real-time priorities are 1 (lowest) to 99 \
+                 (highest)"
+            )
         );
     }
 

@@ -17,6 +17,9 @@ mod key;
 mod live;
 mod overwrite;
 mod signals;
+mod suggestion;
+#[cfg(test)]
+mod suggestion_tests;
 
 use clap::{Parser, Subcommand};
 use commands::{OnceAsked, help};

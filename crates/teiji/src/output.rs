@@ -83,24 +83,7 @@ pub fn path(path: &Path) -> String {
 
 /// A path as a shell takes it.
 pub fn quoted(path: &Path) -> String {
-    let text = path.display().to_string();
-    if text.chars().any(char::is_control) {
-        // As bash and others take it, in one line.
-        let one = |c: char| match c {
-            '\'' | '\\' => format!("\\{c}"),
-            c if c.is_control() => {
-                c.to_string().bytes().map(|byte| format!("\\x{byte:02x}")).collect()
-            }
-            c => c.to_string(),
-        };
-        return format!("$'{}'", text.chars().map(one).collect::<String>());
-    }
-    let plain = |c: char| c.is_alphanumeric() || "-_./+=@%,:".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        text
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
+    plan::quoted(&path.display().to_string())
 }
 
 /// Says what somebody should know.
@@ -330,12 +313,6 @@ mod tests {
         write_whole(Path::new("/dev/null"), "not replaced").unwrap();
         assert!(!Path::new("/dev/null").is_file());
         std::fs::remove_dir_all(&folder).unwrap();
-    }
-
-    #[test]
-    fn a_path_is_quoted_where_a_shell_would_split_it() {
-        assert_eq!(quoted(Path::new("out/007-load=cpu@50%.teiji")), "out/007-load=cpu@50%.teiji");
-        assert_eq!(quoted(Path::new("it's here")), r"'it'\''s here'");
     }
 
     #[test]

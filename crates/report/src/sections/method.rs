@@ -7,7 +7,7 @@ use crate::overview::Overview;
 use crate::sections::columns;
 use crate::sections::rows::Rows;
 use model::{TakenBy, ThreadEvidence};
-use plan::{Nanos, OverrunPolicy};
+use plan::{Nanos, OverrunPolicy, command_line};
 
 /// One property of all recordings.
 pub(crate) struct MethodRow {
@@ -197,7 +197,7 @@ pub(crate) fn commands(all: &[Overview<'_>], of_page: &str) -> Vec<Command> {
         .iter()
         .map(|overview| Command {
             what: overview.name.clone(),
-            line: format::clip(&quoted(&overview.document().command_line), MAX_COMMAND),
+            line: format::clip(&command_line(&overview.document().command_line), MAX_COMMAND),
         })
         .collect();
     if !of_page.is_empty() {
@@ -206,27 +206,9 @@ pub(crate) fn commands(all: &[Overview<'_>], of_page: &str) -> Vec<Command> {
     commands
 }
 
-/// Words as a shell would have to be given them.
-pub(crate) fn quoted(words: &[String]) -> String {
-    let plain = |word: &str| {
-        !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "-_./=,:@%+^~".contains(c))
-    };
-    let quote = |word: &String| {
-        if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) }
-    };
-    words.iter().map(quote).collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_command_line_can_be_given_to_a_shell_again() {
-        let words =
-            ["teiji", "measure", "--title", "it's late", "-a", "1-3,!2", ""].map(str::to_owned);
-        assert_eq!(quoted(&words), r"teiji measure --title 'it'\''s late' -a '1-3,!2' ''");
-    }
 
     #[test]
     fn different_warm_ups_are_both_shown() {

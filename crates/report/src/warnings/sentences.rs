@@ -110,7 +110,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
         Warning::LoadsElsewhere { bare, loaded, load } => (
             tr!(loads_elsewhere, bare = CpuList::format(bare), loaded = CpuList::format(loaded)),
             tr!(loads_elsewhere_seen, load),
-            Advice(tr!(loads_elsewhere_next, load = shell_quoted(&on_all_cpus(load)))),
+            Advice(tr!(loads_elsewhere_next, load = plan::quoted(&on_all_cpus(load)))),
         ),
         Warning::LoadNotSettled { load, steady } => (
             tr!(load_not_settled, load),
@@ -505,16 +505,6 @@ fn on_all_cpus(spec: &LoadSpec) -> String {
 /// An interval that may do where this one is too short.
 fn longer(interval: Nanos) -> Nanos {
     Nanos(interval.0.saturating_mul(2)).max(Nanos::from_micros(200))
-}
-
-/// One argument for a shell.
-fn shell_quoted(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./+=@%,:".contains(c);
-    if text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 /// The fields of a warning that is not known, as they were recorded.

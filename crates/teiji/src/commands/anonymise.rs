@@ -2,6 +2,7 @@
 //! `teiji anonymise`: a recording once more, with pseudonyms in the place of names, to be sent.
 
 use crate::exit::{CommandResult, DONE, Failure};
+use crate::suggestion::command;
 use crate::{key, output};
 use anyhow::ensure;
 use model::{Pseudonyms, Recorded};
@@ -41,7 +42,8 @@ pub fn run(args: &Args) -> CommandResult {
         complain!("Left out, as no file of a recording: {}", left_out.files.join(", "));
     }
     say!("Anonymous recording: {}", args.output.display());
-    say!("Look through it before you send it: teiji show --json {}", output::quoted(&args.output));
+    let show = command(&[&"show", &"--json", &args.output]);
+    say!("Look through it before you send it: {show}");
     Ok(DONE)
 }
 

@@ -6,6 +6,7 @@ use crate::commands::{named, recordings};
 use crate::exit::{CommandResult, Failure, of_verdict};
 use crate::output;
 use crate::overwrite::{self, FileKind};
+use crate::suggestion::command;
 use anyhow::Context;
 use model::Examined;
 use plan::Limit;
@@ -62,7 +63,8 @@ pub fn run(args: &Args) -> CommandResult {
     }
     let (found, missing) = named::recordings(&args.recordings)?;
     if found.is_empty() {
-        refuse!("nothing is recorded yet. Resume the plan with teiji run --resume");
+        let resume = command(&[&"run", &"--resume", &args.recordings[0]]);
+        refuse!("nothing is recorded yet. Resume the plan: {resume}");
     }
     let mut recordings = Vec::new();
     let mut report = judge.judge(&found, |examined| recordings.push(examined))?;

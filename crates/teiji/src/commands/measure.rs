@@ -8,11 +8,12 @@ use crate::exit::{CommandResult, EXCEEDED, Failure, of_end, of_verdict};
 use crate::live::Live;
 use crate::output;
 use crate::signals;
+use crate::suggestion::command;
 use anyhow::{Context, anyhow};
 use judge::{Gate, Verdict};
 use model::{End, Recorded, TakenBy, Warning};
 use plan::Limit;
-use plan::{MachineTime, Nanos, ProcessCpus, Run};
+use plan::{CpuId, MachineTime, Nanos, ProcessCpus, Run};
 use probe::ChosenProbe;
 use report::{ChartOptions, GateReport, Language, Report, warning_text};
 use runner::{PreparedRun, RunnerError, Signals, TooShort, execute, grant, try_interval};
@@ -48,6 +49,18 @@ pub struct Args {
 }
 
 /// Makes a run.
+impl Args {
+    /// Why no machine could make this run.
+    pub fn refused(&self) -> Option<String> {
+        let mut measured = self.measured.clone();
+        if !self.words.is_empty() {
+            measured.probe.set_command(&self.words);
+        }
+        let mut each = measured.each().into_iter();
+        each.find_map(|flags| flags.run(&[CpuId(0)]).err()).map(|error| error.to_string())
+    }
+}
+
 pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     if !args.words.is_empty() {
         args.measured.probe.set_command(&args.words);
@@ -169,7 +182,7 @@ fn say_after(
             output::say(&report.terminal_summary(output::paint(), Language::English));
             say!("\nRecording: {}", one.path.display());
             say_names(args);
-            say!("Next: teiji report {}", output::quoted(&one.path));
+            say!("Next: {}", command(&[&"report", &one.path]));
         }
         several => {
             let folder =
@@ -177,7 +190,7 @@ fn say_after(
             output::say(&report::side_by_side(several, Language::English));
             say!("Recordings: {}/", folder.display());
             say_names(args);
-            say!("Next: teiji show {}", output::quoted(folder));
+            say!("Next: {}", command(&[&"show", &folder]));
         }
     }
     if let Some(gate) = gate {

@@ -7,10 +7,12 @@ use crate::commands::plan_limits::{ended, judge_all};
 use crate::commands::{named, published, recordings, run};
 use crate::exit::{CommandResult, Failure};
 use crate::output;
+use crate::suggestion::command;
 use ::report::{ChartOptions, Figure, Language, Report};
 use anyhow::Context;
 use model::Recorded;
 use plan::Limit;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::slice::from_ref;
 
@@ -105,8 +107,9 @@ pub fn run(args: &Args) -> CommandResult {
         output::say(&report.terminal_summary(output::paint(), Language::English));
         output::say(&report.terminal_inference(Language::English));
     }
-    let all: Vec<String> = args.recordings.iter().map(|path| output::quoted(path)).collect();
-    say!("\nNext: teiji report {}", all.join(" "));
+    let mut words: Vec<&dyn AsRef<OsStr>> = vec![&"report"];
+    words.extend(args.recordings.iter().map(|path| path as &dyn AsRef<OsStr>));
+    say!("\nNext: {}", command(&words));
     Ok(ended(&args.limits, &gate))
 }
 

@@ -146,6 +146,23 @@ fn every_verb_has_its_help() {
     assert_session("help.txt");
 }
 
+/// Commands that a session names for what to do next do it.
+#[test]
+fn what_comes_next_can_be_run() {
+    let sessions = std::fs::read_dir(SESSIONS).unwrap().map(|entry| entry.unwrap().path());
+    let text: String = sessions.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let mut next: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("Next: teiji ")).collect();
+    next.sort_unstable();
+    next.dedup();
+    assert!(!next.is_empty());
+    let place = furnished();
+    for words in next {
+        let ended = place.teiji(words);
+        assert_eq!(ended.code, Some(0), "teiji {words}: {ended:?}");
+    }
+}
+
 /// A verb that is new is in the session of help, too.
 #[test]
 fn no_verb_is_without_its_help() {

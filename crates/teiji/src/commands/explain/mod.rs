@@ -14,6 +14,7 @@ use crate::commands::lab::{AgainFlags, Show};
 use crate::commands::run_flags;
 use crate::exit::{CommandResult, DONE, Failure};
 use crate::signals;
+use crate::suggestion::command;
 use again::Again;
 use anyhow::{Context, anyhow};
 use choose::Chosen;
@@ -149,8 +150,8 @@ pub fn suits(recorded: &Recorded) -> anyhow::Result<()> {
     }
     if !recording::verify(recorded).is_empty() {
         refuse!(
-            "{name} is damaged: its samples are not those that were recorded. See: teiji verify \
-             {name}"
+            "{name} is damaged: its samples are not those that were recorded. See: {}",
+            command(&[&"verify", &recorded.path])
         );
     }
     if document.threads.iter().any(|thread| !thread.detail.is_samples()) {

@@ -2,13 +2,12 @@
 //! The command that makes one phase of a run again: the flags as they were given, with the kernel's
 //! full name, and that phase.
 
-use crate::output;
+use crate::suggestion;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory};
 use plan::{Run, Value};
 use probe::PROBES;
-use std::ffi::OsString;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
 
 /// Flags that say of which kernels, how often, how long to search, by what it is judged, and where
 /// the recordings go.
@@ -63,13 +62,13 @@ fn command_of(
     probe: &str,
     run: &Run,
 ) -> String {
-    let mut words = ["teiji", "lab", "run", "-k", kernel].map(str::to_owned).to_vec();
+    let mut words = ["lab", "run", "-k", kernel].map(str::to_owned).to_vec();
     let mut typed: Vec<(usize, Vec<String>)> =
         given(line, probe, run).iter().flat_map(Given::typed).collect();
     typed.sort();
     words.extend(typed.into_iter().flat_map(|(_, words)| words));
     words.extend(["--phase".to_owned(), run.phase.to_string()]);
-    words.iter().map(|word| output::quoted(Path::new(word))).collect::<Vec<_>>().join(" ")
+    suggestion::command(&words.iter().map(|word| word as &dyn AsRef<OsStr>).collect::<Vec<_>>())
 }
 
 /// A flag as it was given.

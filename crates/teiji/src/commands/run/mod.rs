@@ -18,6 +18,7 @@ use crate::commands::measure::{left_out, process_cpus, warn};
 use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
 use crate::output::{self, counted};
 use crate::signals;
+use crate::suggestion::command;
 use anyhow::{Context, anyhow};
 use can_begin::{all_can_begin, measurable};
 use execute::Work;
@@ -293,12 +294,12 @@ fn say_boots(root: &Path, plan: &Path, planned_boots: &[PlannedBoot], made: &[Bo
     let missing: Vec<String> =
         PlannedBoot::missing(planned_boots, made).iter().map(ToString::to_string).collect();
     if missing.is_empty() {
-        say!("Next: teiji report {}", root.display());
+        say!("Next: {}", command(&[&"report", &root]));
         return;
     }
-    let command = format!("teiji run --here {} -o {}", plan.display(), root.display());
+    let again = command(&[&"run", &"--here", &plan, &"-o", &root]);
     let them = if missing.len() > 1 { "each" } else { "it" };
-    say!("Still missing: {}. Boot {them}, then: {command}", missing.join("; "));
+    say!("Still missing: {}. Boot {them}, then: {again}", missing.join("; "));
 }
 
 fn resume(args: &Args, path: &Path) -> CommandResult {
@@ -309,11 +310,11 @@ fn resume(args: &Args, path: &Path) -> CommandResult {
         Some((own, _)) => own,
         None if boots.is_empty() => path,
         None => {
-            let root = path.display();
+            let start = command(&[&"run", &"--here", &"PLAN", &"-o", &path]);
             refuse!(
-                "nothing of this boot ({}) is in {root}: start with teiji run --here PLAN -o \
-                 {root}",
-                boot.kernel
+                "nothing of this boot ({}) is in {}: start with {start}",
+                boot.kernel,
+                path.display()
             );
         }
     };
@@ -399,20 +400,15 @@ fn execute(
     if !args.quiet && done > 0 {
         output::say(&output::has_names("teiji anonymise"));
     }
+    let again = command(&[&"run", &"--resume", &folder.path()]);
     if let Some(signal) = signal {
-        complain!("stopped by {signal}. Resume with teiji run --resume {path}");
+        complain!("stopped by {signal}. Resume with {again}");
     }
     if disk_failed {
-        complain!(
-            "stopped because nothing more can be written. Free some space, then: teiji run \
-             --resume {path}"
-        );
+        complain!("stopped because nothing more can be written. Free some space, then: {again}");
     } else if failed > 0 {
         let twice = if signal.is_some() { "" } else { " twice" };
-        complain!(
-            "{} failed{twice}. Try again with teiji run --resume {path}",
-            counted(failed, "run")
-        );
+        complain!("{} failed{twice}. Try again with {again}", counted(failed, "run"));
     }
     Ok(if done + left_out == runs.len() { DONE } else { RUN_FAILED })
 }

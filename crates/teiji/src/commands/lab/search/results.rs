@@ -3,7 +3,7 @@
 
 use super::Args;
 use super::explore::{Found, Instead, Tried, WORST};
-use crate::output;
+use crate::suggestion::command;
 use lab::Target;
 use model::Account;
 use plan::{Nanos, Run, Simpler};
@@ -97,7 +97,7 @@ impl Results<'_> {
         );
         out += "It is no bound: what was not tried may be worse.\n\n";
         out += &format!("Measured:  {}\n", conditions(run));
-        out += &format!("Again:     teiji run {}\n", output::quoted(&self.output.join(RECIPE)));
+        out += &format!("Again:     {}\n", command(&[&"run", &self.output.join(RECIPE)]));
         out += &format!("Recording: {}\n", self.output.join(WORST).display());
         out += &self.differences();
         if let Some(accounts) = self.explained {
