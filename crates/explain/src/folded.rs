@@ -26,9 +26,9 @@ pub fn folded(accounts: &[Account]) -> String {
             let stack =
                 open.last().map_or_else(|| name.clone(), |(_, above, _)| format!("{above};{name}"));
             if let Some((_, _, own)) = open.last_mut() {
-                *own -= length_ns;
+                *own = own.saturating_sub(*length_ns);
             }
-            open.push((begin_ns + length_ns, stack, *length_ns));
+            open.push((begin_ns.saturating_add(*length_ns), stack, *length_ns));
         }
         close(&mut open, u64::MAX, &mut stacks);
     }

@@ -44,6 +44,7 @@ pub(crate) fn timeline(timed: &Timed, window: &Window, kernel: &Kernel<'_>) -> T
     spans.change(&[], end, |_| String::new());
     let mut timeline = spans.timeline;
     timeline.spans.retain(|span| span.length_ns > 0);
+    timeline.left_out = Some(0);
     timeline.spans.sort_by_key(|span| (span.begin_ns, span.depth));
     timeline
 }

@@ -69,6 +69,7 @@ mod stall;
 mod symbols;
 mod target;
 mod timeouts;
+mod took;
 mod turns;
 mod verbs;
 
@@ -101,4 +102,5 @@ pub use stall::{STALL, stall};
 pub use symbols::symbols;
 pub use target::{LabRun, Target};
 pub use timeouts::BOOT_TIMEOUT;
+pub use took::expected;
 pub use verbs::{EMULATOR_VERB, INIT_VERB};

@@ -13,6 +13,7 @@ use crate::program::Program;
 use crate::progress::{GuestObserver, GuestProgress};
 use crate::running::GuestOutput;
 use crate::target::{LabRun, Target};
+use crate::took;
 use model::{Lab, Recorded};
 use plan::{AUTO_PROBE, DEFAULT_PROBE, Machine, Qemu, Run};
 use recording::RecordingError;
@@ -78,6 +79,9 @@ pub fn run_each_in_guest<L: GuestObserver>(
             let begun = guest.begun().unwrap_or_else(SystemTime::now);
             let recorded =
                 result.and_then(|(output, facts)| store(&runs[*index], output, &facts, begun));
+            if let Some(facts) = recorded.as_ref().ok().and_then(|one| one.document.lab.as_ref()) {
+                took::keep(&runs[*index], facts.host_ms);
+            }
             done += 1;
             ended(*index, recorded, observer);
             false

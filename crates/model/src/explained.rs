@@ -190,6 +190,9 @@ pub struct Timeline {
     pub names: Vec<String>,
     /// Ascending by begin; of the same begin the outermost first.
     pub spans: Vec<Span>,
+    /// How many there were besides, each shorter than these; none if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<u64>,
 }
 
 /// One call of a function, or one task's turn.
@@ -244,6 +247,8 @@ impl Timeline {
             }
             timeline.spans.push(Span { name, ..*span });
         }
+        let left_out = (self.spans.len() - timeline.spans.len()) as u64;
+        timeline.left_out = self.left_out.map(|before| before + left_out);
         timeline
     }
 }
@@ -388,9 +393,13 @@ mod tests {
     fn the_longest_spans_are_kept_with_their_names() {
         let span = |name, begin_ns, length_ns| Span { depth: name, name, begin_ns, length_ns };
         let names = ["task", "short", "long"].map(str::to_owned).to_vec();
-        let timeline =
-            Timeline { names, spans: vec![span(0, 0, 100), span(1, 0, 2), span(2, 2, 98)] };
+        let timeline = Timeline {
+            names,
+            spans: vec![span(0, 0, 100), span(1, 0, 2), span(2, 2, 98)],
+            left_out: Some(0),
+        };
         let kept = timeline.longest(2);
+        assert_eq!((kept.left_out, kept.longest(1).left_out), (Some(1), Some(2)));
         assert_eq!(kept.names, ["task", "long"]);
         assert_eq!(
             kept.spans.iter().map(|span| kept.name(span)).collect::<Vec<_>>(),

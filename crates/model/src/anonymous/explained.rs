@@ -55,7 +55,7 @@ impl Anonymiser<'_> {
         }
     }
 
-    fn timeline(&self, Timeline { names, spans }: &mut Timeline) {
+    fn timeline(&self, Timeline { names, spans, left_out: _ }: &mut Timeline) {
         let functions: BTreeSet<usize> =
             spans.iter().filter(|span| span.depth > 0).map(|span| span.name as usize).collect();
         let tasks: BTreeSet<usize> =

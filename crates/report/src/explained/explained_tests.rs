@@ -54,7 +54,7 @@ fn spike(activation: u64) -> Account {
     let spans = [(0, 0, 0, 237_310), (1, 1, 0, 231_669), (1, 2, 231_669, 3_600)]
         .map(|(depth, name, begin_ns, length_ns)| Span { depth, name, begin_ns, length_ns });
     let names = ["hackbench", "free_pcppages_bulk", "<script>"].map(str::to_owned).to_vec();
-    let timeline = Timeline { names, spans: spans.to_vec() };
+    let timeline = Timeline { names, spans: spans.to_vec(), left_out: None };
     Account {
         thread: 0,
         activation,

@@ -82,6 +82,79 @@ fn what_is_asked_for_must_be_there() {
     assert_refused(&place, "--svg rec.teiji", "rec.teiji is a folder");
 }
 
+/// Activation and latency of the largest one.
+fn worst(place: &TestFolder) -> (u64, u64) {
+    let samples = place.well("export rec.teiji --samples").out;
+    let mut lines = samples.lines();
+    let head: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let column = |name| head.iter().position(|known| *known == name).unwrap();
+    let (activation, latency) = (column("activation"), column("latency_ns"));
+    let mut worst = (0, 0);
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        let latency_ns = cells[latency].parse().unwrap_or(0);
+        if latency_ns > worst.1 {
+            worst = (cells[activation].parse().unwrap(), latency_ns);
+        }
+    }
+    worst
+}
+
+/// A guest was started for what had been kept.
+#[test]
+fn what_was_explained_before_is_drawn_without_a_guest() {
+    let place = changed(|document| document["lab"] = lab());
+    let (activation, latency_ns) = worst(&place);
+    let explained = |activation: u64, latency_ns: u64, left_out: Value| {
+        let part = json!({
+            "kind": "interrupts-off", "begin_ns": 0, "length_ns": latency_ns, "function": "free",
+            "called_by": [], "task": "yes", "mostly": [],
+        });
+        let timeline = json!({
+            "names": ["yes", "free"], "spans": [[0, 0, 0, latency_ns], [1, 1, 0, latency_ns]],
+            "left_out": left_out,
+        });
+        let account = json!({
+            "thread": 0, "activation": activation, "latency_ns": latency_ns, "parts": [part],
+            "timeline": timeline,
+        });
+        let all = json!({ "version": 1, "identical_samples": 500, "accounts": [account] });
+        std::fs::write(place.join("rec.teiji/explain.json"), all.to_string()).unwrap();
+    };
+    let read = |name: &str| std::fs::read_to_string(place.join(name)).unwrap();
+    explained(activation, latency_ns, json!(0));
+    let before = "Explained before: this is what explain.json in the recording says. Without that \
+                  file the run is made again.\n";
+    let drawn = place.teiji("explain rec.teiji --svg why.svg --folded stacks --trace trace.json");
+    assert_eq!((drawn.code, drawn.err.as_str()), (Some(0), before), "{drawn:?}");
+    assert!(drawn.out.contains(&format!("at activation {activation}: interrupts off for ")));
+    assert_eq!(read("stacks"), format!("yes;free {latency_ns}\n"));
+    assert!(read("why.svg").contains(">free<"), "{}", read("why.svg"));
+    let trace: Value = serde_json::from_str(&read("trace.json")).unwrap();
+    assert_eq!(trace["traceEvents"].as_array().unwrap().len(), 6);
+    let printed = place.teiji(&format!("explain rec.teiji --activation {activation} --json"));
+    assert_eq!((printed.code, printed.err.as_str()), (Some(0), ""));
+    let printed: Value = serde_json::from_str(&printed.out).unwrap();
+    assert_eq!(printed["accounts"][0]["latency_ns"], json!(latency_ns));
+    // What is left out is said, where it matters.
+    explained(activation, latency_ns, json!(3));
+    let drawn = place.teiji("explain rec.teiji --folded stacks --force");
+    let short = "It has the 1500 longest calls of each latency at most. The time of shorter ones \
+                 counts as their callers'.\n";
+    assert_eq!((drawn.code, drawn.err), (Some(0), format!("{before}{short}")));
+    assert_eq!(place.teiji("explain rec.teiji").err, before);
+    // Nothing is known of others, and what the samples contradict was not explained.
+    let needs_a_guest = |words: &str| {
+        let asked = place.teiji(&format!("explain rec.teiji {words}"));
+        assert_eq!(asked.code, Some(2), "{asked:?}");
+        assert!(asked.err.contains("it says '/nowhere/vmlinuz'"), "{asked:?}");
+    };
+    needs_a_guest("--worst 2");
+    needs_a_guest("--qemu system");
+    explained(activation, latency_ns + 1, json!(0));
+    needs_a_guest("");
+}
+
 /// Before a guest is started for it.
 #[test]
 fn a_vmlinux_that_cannot_be_used_is_refused() {

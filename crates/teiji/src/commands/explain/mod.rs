@@ -23,8 +23,10 @@ use lab::{LabError, Target};
 use model::{Account, Recorded};
 use plan::{Machine, Nanos};
 use recording::Recording;
+use report::Language;
 use runner::Signals;
 use std::path::PathBuf;
+use std::time::Instant;
 
 #[derive(Default, clap::Args)]
 pub struct Args {
@@ -72,8 +74,22 @@ pub fn run(args: &Args) -> CommandResult {
     }
     args.files.check()?;
     let chosen = Chosen::of(&recorded, &args.which)?;
+    // Who names a part of the machine wants it made again with that.
+    if args.vmlinux.is_none()
+        && args.again == AgainFlags::default()
+        && let Some(accounts) = show::kept_before(args, &recorded, &chosen)
+    {
+        if !args.quiet && !args.json {
+            show::say_kept(args, &accounts);
+        }
+        show::show_kept(args, &recorded, &accounts)?;
+        return Ok(DONE);
+    }
     let vmlinux = args.vmlinux.as_deref().map(source::open).transpose()?;
     let target = target(args, &recorded)?;
+    if !args.quiet && !args.json {
+        say_how_long(&recorded);
+    }
     let signals = signals::catch()?;
     let mut show = Show::new(args.quiet || args.json);
     let accounts =
@@ -82,6 +98,16 @@ pub fn run(args: &Args) -> CommandResult {
     let accounts = accounts?;
     show::show(args, &recorded, &accounts)?;
     Ok(DONE)
+}
+
+/// How long the run took when it was recorded, which is all that is known of how long it takes now.
+fn say_how_long(recorded: &Recorded) {
+    if let Some(took) = recorded.document.lab.as_ref().and_then(crate::commands::lab::took) {
+        complain!(
+            "The run took {took} when it was recorded. To explain it, it is made twice more, which \
+             takes longer each time: what executes is watched."
+        );
+    }
 }
 
 /// The machine of a recording. One with another kernel would have another account, even if its
@@ -197,13 +223,15 @@ fn explained(
     let mut again = Again { recorded, facts, target, signals, show };
     let rate = again.rate(processor);
 
-    let found = again.run(&[], &[], " Finding the wake-ups")?;
+    let begun = Instant::now();
+    let found = again.run(&[], &[], " Finding the wake-ups: the first of two runs")?;
+    let took = report::span(Nanos::from(begun.elapsed()), Language::English);
     let found = Dump::parse(&found, processor).map_err(Failure::run_failed)?;
     let counts = align(&found.wakes, &chosen.samples, rate).map_err(Failure::run_failed)?;
     let windows = chosen.windows(&counts);
 
-    let dump =
-        again.run(&windows, &again::addresses(&symbols, processor), " Recording what ran")?;
+    let heading = format!(" Recording what ran: the second of two runs. The first took {took}");
+    let dump = again.run(&windows, &again::addresses(&symbols, processor), &heading)?;
     let dump = Dump::parse(&dump, processor).map_err(Failure::run_failed)?;
     let find = |address| lines.as_ref()?.find(address);
     let kernel = Kernel::new(&symbols);

@@ -2,11 +2,12 @@
 //! What was explained: kept in the recording, printed, and written to files.
 
 use super::Args;
+use super::choose::Chosen;
 use crate::exit::Failure;
 use crate::output;
 use crate::overwrite::{FileKind, marked, refuse_existing, refuse_foreign};
 use explain::{folded, trace_events};
-use model::{Account, EXPLAINED_VERSION, Explained, Recorded, causes};
+use model::{Account, EXPLAINED, EXPLAINED_VERSION, Explained, Recorded, causes};
 use report::Language;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,15 @@ impl Files {
         self.folded.iter().chain(&self.trace).try_for_each(|path| refuse_existing(path, self.force))
     }
 
+    /// Those of these of which a file shows what ran when.
+    fn drawn<'a>(&self, accounts: &'a [Account]) -> &'a [Account] {
+        match (&self.svg, &self.folded, &self.trace) {
+            (None, None, None) => &[],
+            (Some(_), None, None) => &accounts[..accounts.len().min(1)],
+            _ => accounts,
+        }
+    }
+
     fn write(&self, accounts: &[Account]) -> Result<(), Failure> {
         let picture = self.svg.as_deref().zip(accounts.first());
         let picture = picture
@@ -59,14 +69,64 @@ impl Files {
     }
 }
 
+/// Those that are asked for, the worst first, as the recording keeps them from when they were
+/// explained; none where not all of them were. What the samples contradict was not explained.
+pub fn kept_before(args: &Args, recorded: &Recorded, chosen: &Chosen) -> Option<Vec<Account>> {
+    let before = recording::read_explained(&recorded.path).ok().flatten()?;
+    if before.identical_samples != recorded.samples() {
+        return None;
+    }
+    let of = |sample: &usize| {
+        let asked = chosen.samples[*sample];
+        let (thread, activation) = (asked.thread, asked.activation);
+        let latency_ns = chosen.latency_ns(*sample);
+        before.accounts.iter().find(|account| {
+            (account.thread, account.activation, account.latency_ns)
+                == (thread, activation, latency_ns)
+        })
+    };
+    let accounts: Vec<Account> =
+        chosen.worst_first.iter().map(|sample| of(sample).cloned()).collect::<Option<_>>()?;
+    let has_timeline = |account: &&Account| !account.timeline.is_empty();
+    let drawn = args.files.drawn(&accounts);
+    (drawn.iter().filter(has_timeline).count() == drawn.len()).then_some(accounts)
+}
+
+/// Says that nothing was made again, and what that means for the files.
+pub fn say_kept(args: &Args, accounts: &[Account]) {
+    let drawn = args.files.drawn(accounts);
+    let of = |account: &Account| account.timeline.left_out;
+    complain!(
+        "Explained before: this is what {EXPLAINED} in the recording says. Without that file the \
+         run is made again."
+    );
+    if drawn.iter().any(|account| of(account) != Some(0)) {
+        complain!(
+            "It has the {KEPT_SPANS} longest calls of each latency at most. The time of shorter \
+             ones counts as their callers'."
+        );
+    }
+}
+
 /// Keeps, writes and prints.
 pub fn show(args: &Args, recorded: &Recorded, accounts: &[Account]) -> Result<(), Failure> {
-    let whole = accounts;
-    let accounts = &kept(accounts.to_vec());
-    if let Err(error) = keep(recorded, accounts) {
+    let kept = kept(accounts.to_vec());
+    if let Err(error) = keep(recorded, &kept) {
         // Of a recording that nobody may write to everything else is there.
         complain!("Not kept in the recording: {error}");
     }
+    print(args, recorded, &kept)?;
+    // Last: where that fails, the rest is there.
+    args.files.write(accounts)
+}
+
+/// The same of what was kept before.
+pub fn show_kept(args: &Args, recorded: &Recorded, accounts: &[Account]) -> Result<(), Failure> {
+    print(args, recorded, accounts)?;
+    args.files.write(accounts)
+}
+
+fn print(args: &Args, recorded: &Recorded, accounts: &[Account]) -> Result<(), Failure> {
     if args.json {
         let shown = json!({
             "recording": recorded.path, "lab": recorded.document.lab,
@@ -81,8 +141,7 @@ pub fn show(args: &Args, recorded: &Recorded, accounts: &[Account]) -> Result<()
             Language::English,
         ));
     }
-    // Last: where that fails, the rest is there.
-    args.files.write(whole)
+    Ok(())
 }
 
 /// Keeps these in the recording, and returns them as they are kept.

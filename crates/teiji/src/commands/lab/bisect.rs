@@ -2,6 +2,7 @@
 //! `teiji lab bisect`: the first kernel of an ordered list that breaks a limit.
 
 use super::guest_flags::{self, GuestFlags};
+use super::how_long;
 use super::phase_flags::PhaseFlags;
 use super::pools::Pool;
 use super::run::{checked, jobs as guests_at_once, lab_run};
@@ -152,8 +153,11 @@ fn execute(args: &Args, target: Target, stem: &Path, signals: &Signals) -> Resul
     };
     let lab_runs: Vec<LabRun> =
         args.phases.all().into_iter().map(of_phase).collect::<Result<_, Failure>>()?;
-    let mut show = Show::new(args.quiet);
     let jobs = guests_at_once(None, [target.guest.time]);
+    if !args.quiet {
+        complain!("{}: {}", target.kernel.name, how_long(&lab_runs, jobs));
+    }
+    let mut show = Show::new(args.quiet);
     let results = lab::run_in_guests(&lab_runs, jobs, signals, &mut show);
     show.clear();
     let recordings = results.into_iter().collect::<Result<Vec<Recorded>, _>>()?;

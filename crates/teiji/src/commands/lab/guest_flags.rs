@@ -27,7 +27,7 @@ pub enum TimeMode {
 }
 
 /// What a guest is made of, by new flags and of a recording alike.
-#[derive(Default, clap::Args)]
+#[derive(Default, PartialEq, clap::Args)]
 struct GuestParts {
     /// Its memory, MiB [default: 512; a raspi3b has 1024]
     #[arg(long, value_name = "MIB", hide_short_help = true)]
@@ -75,7 +75,7 @@ impl GuestParts {
 
 /// What a recording is made again with: what it was made with is found by its kind, and everything
 /// else is named.
-#[derive(Default, clap::Args)]
+#[derive(Default, PartialEq, clap::Args)]
 #[command(
     mut_arg(
         "expect",

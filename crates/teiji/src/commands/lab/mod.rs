@@ -22,8 +22,11 @@ pub use show::Show;
 use crate::exit::{CommandResult, Failure, of_end};
 use anyhow::Context;
 use clap::Subcommand;
-use lab::ScratchFolder;
-use model::Recorded;
+use lab::{LabRun, ScratchFolder};
+use model::{Lab, Recorded};
+use plan::Nanos;
+use report::Language;
+use std::time::Duration;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -65,6 +68,39 @@ pub fn run(args: &Args) -> CommandResult {
 pub fn again_folder() -> Result<ScratchFolder, Failure> {
     let made = ScratchFolder::new().context("cannot make a folder for the new recording");
     made.map_err(Failure::run_failed)
+}
+
+/// How long a run took when it was recorded, if it says so.
+pub fn took(facts: &Lab) -> Option<String> {
+    (facts.host_ms > 0).then(|| span(Duration::from_millis(facts.host_ms)))
+}
+
+fn span(time: Duration) -> String {
+    report::span(Nanos::from(time), Language::English)
+}
+
+/// How long these runs take, so many at once, by the last of their kind on this machine.
+fn how_long(runs: &[LabRun], jobs: usize) -> String {
+    let known: Vec<(Duration, Duration)> = runs.iter().filter_map(lab::expected).collect();
+    let unknown = runs.len() - known.len();
+    if unknown > 0 {
+        let (runs, verb) = if unknown == 1 {
+            ("1 run".to_owned(), "is")
+        } else {
+            (format!("{unknown} runs"), "are")
+        };
+        return format!(
+            "How long this takes is not known: {runs} {verb} the first of that kernel and load on \
+             this machine."
+        );
+    }
+    let jobs = u32::try_from(jobs.max(1)).unwrap_or(u32::MAX);
+    let rounds = u32::try_from(runs.len()).unwrap_or(u32::MAX).div_ceil(jobs);
+    let least = known.iter().map(|(least, _)| *least).sum::<Duration>() / jobs;
+    let most = known.iter().map(|(_, most)| *most).max().unwrap_or_default().saturating_mul(rounds);
+    let (least, most) = (span(least), span(most));
+    let time = if least == most { least } else { format!("{least} to {most}") };
+    format!("About {time}, as the last runs of this kind took on this machine.")
 }
 
 /// The exit code of recordings that are there.

@@ -3,7 +3,7 @@
 
 use super::guest_flags::AgainFlags;
 use super::show::Show;
-use super::{again_folder, why_different};
+use super::{again_folder, took, why_different};
 use crate::commands::anonymise::check_settings_known;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::output;
@@ -47,6 +47,9 @@ pub fn run(args: &Args) -> CommandResult {
     let target = args.again.target(&recorded, facts, args.quiet)?;
     for changed in lab::changed_files(facts, &target)? {
         complain!("{name}: {changed}");
+    }
+    if let Some(took) = took(facts).filter(|_| !args.quiet) {
+        complain!("{name}: it took {took} when it was recorded.");
     }
     let signals = signals::catch()?;
     let scratch = again_folder()?;

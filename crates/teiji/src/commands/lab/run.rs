@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji lab run`: a run on each kernel, several guests at once, then the comparison.
 
-use super::code;
 use super::guest_flags::{self, GuestFlags};
 use super::phase_flags::PhaseFlags;
 use super::pools::Pool;
 use super::show::Show;
 use crate::commands::help::{self, OUTPUT};
+use super::{code, how_long};
 use crate::commands::measure;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
@@ -111,13 +111,12 @@ pub fn run(args: &Args) -> CommandResult {
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = signals::catch()?;
     executor::new_folder(&output)?;
+    let jobs = jobs(args.jobs, targets.iter().map(|target| target.guest.time));
+    if !quiet {
+        output::complain(&how_long(&runs, jobs));
+    }
     let mut show = Show::new(quiet);
-    let results = lab::run_in_guests(
-        &runs,
-        jobs(args.jobs, targets.iter().map(|target| target.guest.time)),
-        &signals,
-        &mut show,
-    );
+    let results = lab::run_in_guests(&runs, jobs, &signals, &mut show);
     show.clear();
     let mut worst = 0;
     let mut recordings: Vec<Recorded> = Vec::new();
