@@ -92,6 +92,15 @@ mod tests {
         }
     }
 
+    /// The lab's own counter takes all the time that is left in `exec --count`.
+    #[test]
+    fn in_virtual_time_nothing_is_other_work() {
+        let mut busy = document(9_860, &[]);
+        assert!(other_work(&busy).is_some());
+        busy.instrument.virtual_time = true;
+        assert_eq!((other_work(&busy), busy.other_work()), (None, None));
+    }
+
     #[test]
     fn two_busy_loops_are_not_an_idle_machine() {
         let busy = document(9_860, &[]);

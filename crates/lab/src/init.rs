@@ -106,7 +106,7 @@ fn work(load_verb: &'static str) -> Result<(), String> {
     };
     let done = match task {
         Task::Measure { run, default_cpus, time } => measure(*run, default_cpus, time, load_verb),
-        Task::Execute { commands } => instruction_count::execute(&commands),
+        Task::Execute { commands, time } => instruction_count::execute(&commands, time),
     };
     sent(match done {
         Ok(archive) => channel::send(&mut channel, FrameKind::Results, &archive),

@@ -18,10 +18,11 @@ use crate::session;
 use crate::target::Target;
 use crate::verbs::INIT_VERB;
 use model::Lab;
-use plan::{Nanos, Policy, Scheduling, Unit};
+use plan::{MachineTime, Nanos, Policy, Scheduling, Unit};
 use probe::Monotonic;
 use runner::Signals;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::process::{Child, Command, Stdio};
@@ -34,6 +35,10 @@ pub const SPIN: &str = "spin";
 pub const REST: &str = "rest=";
 /// How the init verb's argument for a file to be printed begins: `read=/proc/kallsyms`.
 pub const READ: &str = "read=";
+/// The variable by which a program of the guest knows whether its clocks count instructions:
+/// nothing else shows it there.
+const TIME: &str = "TEIJI_GUEST_TIME";
+const VIRTUAL: &str = "virtual";
 /// The file in the archive that holds the costs.
 const COSTS: &str = "costs.json";
 
@@ -52,21 +57,43 @@ pub struct CommandCost {
 }
 
 /// In the guest: runs the programs, one after the other.
-pub(crate) fn execute(commands: &[GuestCommand]) -> Result<Vec<u8>, Refusal> {
+pub(crate) fn execute(commands: &[GuestCommand], time: MachineTime) -> Result<Vec<u8>, Refusal> {
     let refused = |error: io::Error| Refusal { error: error.to_string(), bad_input: false };
-    let costs: Vec<CommandCost> =
-        commands.iter().map(run_command).collect::<io::Result<_>>().map_err(refused)?;
+    let costs =
+        commands.iter().map(|command| run_command(command, time)).collect::<io::Result<_>>();
+    let costs: Vec<CommandCost> = costs.map_err(refused)?;
     let mut archive = Writer::default();
     archive.file(COSTS, &serde_json::to_vec(&costs).unwrap_or_default());
     Ok(archive.finish())
 }
 
-fn run_command(command: &GuestCommand) -> io::Result<CommandCost> {
+/// The time of the guest that this program was started in as one of its programs; real outside.
+pub fn time_here() -> MachineTime {
+    time_named(std::env::var_os(TIME).as_deref())
+}
+
+fn time_named(value: Option<&OsStr>) -> MachineTime {
+    if value.is_some_and(|value| value == VIRTUAL) {
+        MachineTime::Virtual
+    } else {
+        MachineTime::Real
+    }
+}
+
+/// The environment of a program in a guest of this time.
+fn environment(time: MachineTime) -> Option<(&'static str, &'static str)> {
+    (time == MachineTime::Virtual).then_some((TIME, VIRTUAL))
+}
+
+fn run_command(command: &GuestCommand, time: MachineTime) -> io::Result<CommandCost> {
     let mut spinner = if command.counted { Some(spinner()?) } else { None };
     let spun_before = spinner.as_ref().map(spun).transpose()?;
     let began = Monotonic.now();
-    let output =
-        Command::new(&command.words[0]).args(&command.words[1..]).stdin(Stdio::null()).output();
+    let output = Command::new(&command.words[0])
+        .args(&command.words[1..])
+        .envs(environment(time))
+        .stdin(Stdio::null())
+        .output();
     let elapsed_ns = (Monotonic.now().0 - began.0).unsigned_abs();
     let spun_after = spinner.as_ref().map(spun).transpose()?;
     if let Some(spinner) = &mut spinner {
@@ -151,11 +178,25 @@ pub fn run(
     signals: &Signals,
     observer: &mut dyn GuestObserver,
 ) -> Result<(Vec<CommandCost>, Lab), LabError> {
-    let (output, lab) =
-        session::execute(target, Task::Execute { commands }, expected, signals, observer)?;
+    let task = Task::Execute { commands, time: target.guest.time.into() };
+    let (output, lab) = session::execute(target, task, expected, signals, observer)?;
     let unreadable = |why: String| KernelError::Fetch { name: COSTS.to_owned(), why };
     let files = archive::files(&output.archive).map_err(|error| unreadable(error.to_string()))?;
     let costs =
         files.iter().find(|entry| entry.name == COSTS).map_or(&b""[..], |entry| entry.content);
     Ok((serde_json::from_slice(costs).map_err(|error| unreadable(error.to_string()))?, lab))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_in_a_guest_is_told_what_its_clocks_count() {
+        for time in [MachineTime::Real, MachineTime::Virtual] {
+            let value = environment(time).map(|(_, value)| OsStr::new(value));
+            assert_eq!(time_named(value), time);
+        }
+        assert_eq!(time_named(Some(OsStr::new("host"))), MachineTime::Real);
+    }
 }

@@ -88,7 +88,9 @@ pub use hash::sha256;
 pub use identical::{Divergence, first_divergence};
 pub use image::{ImageError, Processor, inspect_image};
 pub use init::init;
-pub use instruction_count::{CommandCost, READ, REST, SPIN, read, rest, run as execute, spin};
+pub use instruction_count::{
+    CommandCost, READ, REST, SPIN, read, rest, run as execute, spin, time_here,
+};
 pub use kernels::{Cache, FLAVOURS, Flavour, Kernel, KernelError, KernelName};
 pub use order::GuestCommand;
 pub use pinned::{PinnedError, QemuPart};

@@ -46,6 +46,8 @@ pub enum Task {
     Execute {
         /// In order.
         commands: Vec<GuestCommand>,
+        /// What the guest's clocks count.
+        time: MachineTime,
     },
 }
 

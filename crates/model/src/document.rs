@@ -133,6 +133,9 @@ pub struct Instrument {
     pub ring_slots: u64,
     /// Start of the program to the first planned activation, warm-up excluded, ns.
     pub start_to_first_activation_ns: Option<i64>,
+    /// Whether the machine's clocks count its own instructions, as in the lab's virtual time.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub virtual_time: bool,
     /// The co-kernel that the threads ran on; absent where they ran on Linux.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub co_kernel: Option<CoKernel>,

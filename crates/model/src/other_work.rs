@@ -29,7 +29,8 @@ impl Document {
     /// CPU time by looking once in a tick, would always look at the same moment of a
     /// run's interval.
     pub fn other_work(&self) -> Option<OtherWork> {
-        if self.lab.as_ref().is_some_and(|lab| lab.ns_per_instruction.is_some()) {
+        let in_lab = self.lab.as_ref().is_some_and(|lab| lab.ns_per_instruction.is_some());
+        if in_lab || self.instrument.virtual_time {
             return None;
         }
         let after = self.host.after.as_ref()?;

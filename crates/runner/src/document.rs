@@ -75,6 +75,8 @@ pub(crate) fn instrument(
         start_to_first_activation_ns: Some(
             first.0 - order.run.whole_warmup_ns().0 - settled_in_ns.0 - order.program_started.0,
         ),
+        // Set when the run has ended: until then nothing is to cost a guest another instruction.
+        virtual_time: false,
         co_kernel: order.probe.co_kernel().cloned(),
     }
 }

@@ -344,9 +344,8 @@ fn closing(
     }
     let stolen = document.steal().filter(|cpus| !cpus.is_empty());
     document.warnings.extend(stolen.map(|cpus| Warning::StealTime { cpus }));
-    if order.time == MachineTime::Real {
-        document.warnings.extend(host::other_work(&document));
-    }
+    document.instrument.virtual_time = order.time == MachineTime::Virtual;
+    document.warnings.extend(host::other_work(&document));
     let of_threads = results.iter().flatten().flat_map(|result| result.warnings.iter().cloned());
     document
         .warnings

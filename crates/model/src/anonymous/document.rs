@@ -103,6 +103,7 @@ impl Anonymiser<'_> {
             dma_latency_held: _,
             ring_slots: _,
             start_to_first_activation_ns: _,
+            virtual_time: _,
         } = instrument;
         *clock = self.sentence(clock);
         if let Some(CoKernel { name, version, gravity, abi: _, chosen: _ }) = co_kernel {

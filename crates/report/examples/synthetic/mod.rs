@@ -169,6 +169,7 @@ impl Synthetic {
                 dma_latency_held: true,
                 ring_slots: 16_384,
                 start_to_first_activation_ns: Some(3_214_000),
+                virtual_time: false,
                 co_kernel: None,
             },
             warnings: vec![Warning::DiskSlow { max_delay_ns: Nanos::from_millis(700) }],

@@ -19,6 +19,7 @@ use report::{ChartOptions, GateReport, Language, Report, warning_text};
 use runner::{PreparedRun, RunnerError, Signals, TooShort, execute, grant, try_interval};
 use std::path::{Path, PathBuf};
 use std::slice::from_ref;
+use system::rights;
 
 /// What was said.
 #[derive(clap::Args)]
@@ -48,7 +49,6 @@ pub struct Args {
     words: Vec<String>,
 }
 
-/// Makes a run.
 impl Args {
     /// Why no machine could make this run.
     pub fn refused(&self) -> Option<String> {
@@ -61,6 +61,7 @@ impl Args {
     }
 }
 
+/// Makes a run.
 pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     if !args.words.is_empty() {
         args.measured.probe.set_command(&args.words);
@@ -341,7 +342,7 @@ pub fn order(
         run,
         loads,
         load_verb: load_worker::VERB,
-        time: MachineTime::Real,
+        time: if rights::are_lent() { MachineTime::Real } else { lab::time_here() },
         directory,
         command_line: output::command_line(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -31,8 +31,8 @@ fn furnished() -> TestFolder {
         .unwrap();
     std::fs::write(place.join("typo.toml"), "[measure]\nsamples = 10\n[vary]\nprio = [10, 120]\n")
         .unwrap();
-    let faults = "[measure]\nsampels = 10\nprio = 120\npolicy = fast\n[vary]\nload = ['cup', 'cpu', \
-                  'cpu']\n[limits]\nmax = 'low'\n[order]\nrepeat = 0\n";
+    let faults = "[measure]\nsampels = 10\nprio = 120\npolicy = fast\n[vary]\nload = ['cup', \
+                  'cpu', 'cpu']\n[limits]\nmax = 'low'\n[order]\nrepeat = 0\n";
     std::fs::write(place.join("faults.toml"), faults).unwrap();
     std::fs::write(place.join("words.toml"), "[vary]\nload = ['none',\n  cpu]\n").unwrap();
     std::fs::write(

@@ -401,7 +401,7 @@ mod tests {
         assert!(points[0].run.as_ref().unwrap().loads.is_empty());
     }
 
-    /// The page on plans: its examples, one upon the other, and how many runs each shipped plan has.
+    /// The page on plans: its examples, one upon the other, and the runs of each shipped plan.
     #[test]
     fn the_page_on_plans_is_true() {
         let page = include_str!("../../../../../docs/plans.md");
