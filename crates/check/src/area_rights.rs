@@ -280,7 +280,7 @@ fn locked_memory(machine: &Machine<'_>) -> Option<Seen> {
 
 fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
     // Without idle states nothing has to be held off.
-    if !machine.exists("sys/devices/system/cpu/cpu0/cpuidle/state0") {
+    if !machine.root().has_idle_states() {
         return None;
     }
     if !machine.exists("dev/cpu_dma_latency") {

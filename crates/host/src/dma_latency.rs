@@ -50,6 +50,21 @@ impl From<HostError> for Warning {
     }
 }
 
+impl HostError {
+    /// What to warn of: nothing where there are no idle states to be held off.
+    pub fn warning(self, root: &HostRoot) -> Option<Warning> {
+        root.has_idle_states().then(|| self.into())
+    }
+}
+
+impl HostRoot {
+    /// Whether the kernel has a choice of idle states. Without (no CONFIG_CPU_IDLE, no driver) a
+    /// CPU halts in the same way whatever latency is asked for.
+    pub fn has_idle_states(&self) -> bool {
+        self.path("sys/devices/system/cpu/cpu0/cpuidle/state0").exists()
+    }
+}
+
 impl DmaLatency {
     /// Asks for 0 µs.
     ///
@@ -135,6 +150,21 @@ mod tests {
             Warning::DmaLatencyNotHeld { path, reason: NotHeld::NotFound, error }
         );
         assert!(!file.exists());
+    }
+
+    /// Of a kernel without CPU_IDLE it was said that its CPUs may enter deep idle states.
+    #[test]
+    fn what_is_not_there_need_not_be_held_off() {
+        let (dir, file) = machine();
+        let root = HostRoot::at(dir.path().canonicalize().unwrap());
+        let warning = || DmaLatency::hold(&root).unwrap_err().warning(&root);
+        assert_eq!(warning(), None);
+        std::fs::create_dir_all(root.path("sys/devices/system/cpu/cpu0/cpuidle/state0")).unwrap();
+        let path = file.display().to_string();
+        let error = "No such file or directory (os error 2)".to_owned();
+        // As in a container.
+        let expected = Warning::DmaLatencyNotHeld { path, reason: NotHeld::NotFound, error };
+        assert_eq!(warning(), Some(expected));
     }
 
     #[test]

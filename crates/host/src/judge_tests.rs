@@ -81,6 +81,15 @@ fn a_clocksource_given_up() {
     assert_eq!(warnings(&before, &after), expected);
 }
 
+/// A guest that measures as soon as it has booted was said to have changed its clock.
+#[test]
+fn a_counter_whose_rate_is_measured_is_the_same_clock() {
+    let (mut before, after) = (quiet(), quiet());
+    before.clocksource = Some("tsc-early".to_owned());
+    assert_eq!(after.clocksource.as_deref(), Some("tsc"));
+    assert_eq!(warnings(&before, &after), []);
+}
+
 #[test]
 fn a_slow_clocksource_beside_a_fast_one() {
     let mut facts = quiet();

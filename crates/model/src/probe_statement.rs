@@ -98,6 +98,8 @@ pub enum ColumnUnit {
 }
 
 impl ProbeStatement {
+    /// What all probes of periodic wake-ups judge. Each has a measuring point of its own.
+    pub const UNTIL_IT_RUNS: &'static str = "from the planned time until the thread runs again";
     /// The clock of times that were taken elsewhere and came as a stream.
     pub const CLOCK_OF_STREAM: &'static str = "of the stream";
 
@@ -130,10 +132,7 @@ impl ProbeStatement {
         ProbeStatement {
             name: plan::DEFAULT_PROBE.into(),
             rows: RowKind::Activations,
-            columns: vec![Column::ns(
-                "latency_ns",
-                "from the planned time until the thread runs again",
-            )],
+            columns: vec![Column::ns("latency_ns", Self::UNTIL_IT_RUNS)],
             overrun_column: Some(0),
             clock: "CLOCK_MONOTONIC".into(),
             measuring_point: "from the absolute time given to clock_nanosleep to the clock read \

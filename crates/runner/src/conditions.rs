@@ -23,7 +23,7 @@ impl Conditions {
         if run.hold_dma_latency {
             match DmaLatency::hold(host) {
                 Ok(held) => dma_latency = Some(held),
-                Err(error) => warnings.push(error.into()),
+                Err(error) => warnings.extend(error.warning(host)),
             }
         }
         Conditions { dma_latency, memory, warnings }

@@ -134,7 +134,11 @@ fn pauses(code: &[u8]) -> Vec<usize> {
 
 /// Whether the CPUs are as fast as one another, alone and together.
 fn check(cpus: u32) -> Result<(), String> {
-    let failed = |error: io::Error| format!("the speed of the CPUs cannot be measured: {error}");
+    let failed = |error: io::Error| {
+        let usable = probe::process_cpus().map_or(0, |found| found.usable.len());
+        lacking(cpus, usable)
+            .unwrap_or_else(|| format!("the speed of the CPUs cannot be measured: {error}"))
+    };
     let all: Vec<usize> = (0..usize::try_from(cpus).unwrap_or(1)).collect();
     let span = CHECKED_NS * i64::from(cpus);
     std::thread::sleep(SETTLED);
@@ -144,6 +148,18 @@ fn check(cpus: u32) -> Result<(), String> {
     }
     rates.extend(count_on(&all, span).map_err(failed)?);
     even(&rates)
+}
+
+/// That the kernel uses fewer CPUs than the machine has, if it does.
+fn lacking(cpus: u32, usable: usize) -> Option<String> {
+    let is_less = usable > 0 && u32::try_from(usable).is_ok_and(|usable| usable < cpus);
+    is_less.then(|| {
+        format!(
+            "the machine has {cpus} CPUs, and this kernel uses {usable}. A kernel without \
+             CONFIG_SMP can use one only, and nosmp, maxcpus= and nr_cpus= leave out some: ask for \
+             --smp {usable}"
+        )
+    })
 }
 
 /// Whether these counts of one span are about the same.
@@ -231,6 +247,16 @@ mod tests {
         assert_eq!(offset_in_core(&head, 0xffff_ffff_8100_0010), Some(0x7010));
         assert_eq!(offset_in_core(&head, 0xffff_ffff_8100_2000), None);
         assert_eq!(offset_in_core(&head[..100], 0xffff_ffff_8100_0010), None);
+    }
+
+    /// "Invalid argument" was all that was said of it.
+    #[test]
+    fn a_kernel_that_uses_fewer_cpus_is_named() {
+        let error = lacking(2, 1).unwrap();
+        assert!(
+            error.starts_with("the machine has 2 CPUs, and this kernel uses 1. A kernel without")
+        );
+        assert_eq!((lacking(2, 2), lacking(2, 0)), (None, None));
     }
 
     #[test]

@@ -129,6 +129,11 @@ pub(crate) fn between(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
 /// For recordings of which any was measured on a core: which was on which. Where all were on one,
 /// what its gravity does.
 pub(crate) fn co_kernel_notes(all: &[Overview<'_>]) -> Vec<String> {
+    let too_early = all.iter().filter_map(|one| co_kernel::too_early(one.document())).next();
+    of_cores(all).into_iter().chain(too_early).collect()
+}
+
+fn of_cores(all: &[Overview<'_>]) -> Vec<String> {
     let cores = grouped(all.iter().filter_map(|overview| {
         let core = co_kernel::of(overview.document())?;
         Some((format::co_kernel(core), (core, &overview.name)))

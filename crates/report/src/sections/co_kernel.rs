@@ -5,7 +5,7 @@
 
 use crate::format;
 use crate::language::{texts, tr};
-use model::{CoKernel, Document};
+use model::{CoKernel, Document, Thread};
 use plan::Nanos;
 
 /// The co-kernel that the threads of a recording ran on; none: Linux.
@@ -59,6 +59,24 @@ pub(crate) fn effect(core: &CoKernel) -> Option<String> {
 
 pub(crate) fn effect_as_sentence(core: &CoKernel) -> Option<String> {
     effect(core).map(|effect| effect + texts::full_stop.said())
+}
+
+/// At so many ns an instruction the way from a core's timer to its thread takes longer than any
+/// gravity that was seen.
+const SLOW_ENOUGH_NS: u64 = 8;
+
+/// Of a guest whose instructions are so short that a timer which is set early comes before the
+/// planned time: what to do about it.
+pub(crate) fn too_early(document: &Document) -> Option<String> {
+    let core = of(document).filter(|core| effect(core).is_some())?;
+    let ns = document.lab.as_ref()?.ns_per_instruction.filter(|ns| *ns < SLOW_ENOUGH_NS)?;
+    let is_below =
+        |thread: &Thread| thread.latency_ns.as_ref().is_some_and(|latency| latency.min < 0);
+    let core = &core.name;
+    document.threads.iter().any(is_below).then(|| {
+        let (enough, mips) = (SLOW_ENOUGH_NS, 1_000 / SLOW_ENOUGH_NS);
+        tr!(core_timer_too_early, core, ns, enough, mips)
+    })
 }
 
 /// That these rows, by their names, were measured on this core, and what its gravity does to them.

@@ -27,6 +27,25 @@ fn gravity_is_read_as_each_core_says_it() {
     assert_eq!((effect(&cobalt(0)), effect(&of(None))), (None, None));
 }
 
+/// Latencies of -0.2 µs were shown without what to do.
+#[test]
+fn a_timer_that_comes_too_early_has_its_remedy() {
+    let measured = |latency: i64, ns_per_instruction: u64, gravity: u32| {
+        let mut recorded =
+            Synthetic::idle().threads(1).samples(&[300]).in_lab(Some(ns_per_instruction)).build();
+        recorded.document.instrument.co_kernel = Some(cobalt(gravity));
+        recorded.document.threads[0].latency_ns.as_mut().unwrap().min = latency;
+        too_early(&recorded.document)
+    };
+    let remedy = "Latencies below 0: at 1 ns an instruction Cobalt's timer, which is set early by \
+                  the gravity, comes before the planned time. Measure at 8 ns an instruction: \
+                  --mips 125.";
+    assert_eq!(measured(-200, 1, 2_000).as_deref(), Some(remedy));
+    for (latency, ns, gravity) in [(200, 1, 2_000), (-200, 8, 2_000), (-200, 1, 0)] {
+        assert_eq!(measured(latency, ns, gravity), None, "{latency} {ns} {gravity}");
+    }
+}
+
 #[test]
 fn each_recording_says_what_it_was_measured_on() {
     let all = [on("a", Some(cobalt(2_000))), on("b", Some(cobalt(0))), on("c", None)];

@@ -65,8 +65,11 @@ pub(crate) fn meanings(all: &[Overview<'_>]) -> Vec<Meaning> {
         let probe = &overview.document().probe;
         probe.columns.iter().enumerate().map(|(index, column)| {
             let judged = || judged_name(probe.quantity).to_owned();
-            let name = if index == 0 { judged() } else { title(&column.name, column.unit) };
-            ((name, meaning(&column.meaning)), &overview.name)
+            let (name, said) = match index {
+                0 => (judged(), judged_meaning(probe)),
+                _ => (title(&column.name, column.unit), column.meaning.as_ref()),
+            };
+            ((name, meaning(said)), &overview.name)
         })
     }));
     let named = |((name, meaning), recordings): ((String, String), Vec<&String>)| {
@@ -95,12 +98,16 @@ fn meaning(english: &str) -> String {
     language::known(texts::PROBES, english).map_or_else(|| english.to_owned(), str::to_owned)
 }
 
+/// What a probe judges, in English. Of wake-ups it is the measuring point: what they have in common
+/// does not tell those of a co-kernel, or by another call, from others.
+fn judged_meaning(probe: &ProbeStatement) -> &str {
+    let judged = probe.columns.first().map_or("", |column| column.meaning.as_ref());
+    if judged == ProbeStatement::UNTIL_IT_RUNS { &probe.measuring_point } else { judged }
+}
+
 /// The name of a probe, and what it judges, in English.
 fn named(probe: &ProbeStatement) -> (String, String) {
-    (
-        probe.name.to_string(),
-        probe.columns.first().map(|column| column.meaning.to_string()).unwrap_or_default(),
-    )
+    (probe.name.to_string(), judged_meaning(probe).to_owned())
 }
 
 /// The probes of recordings, as far as words depend on them.
@@ -316,6 +323,40 @@ mod tests {
             .map(|one| format!("{}: {}", one.name, one.meaning))
             .collect();
         assert_eq!(output, ["latency: to exec", "done, µs: to the end", "number: of the event"]);
+    }
+
+    /// What the two have in common was said of both.
+    #[test]
+    fn wake_ups_of_a_co_kernel_have_their_measuring_point() {
+        let mut on_core = Synthetic::idle().title("core").build();
+        on_core.document.probe.name = "cobalt".into();
+        on_core.document.probe.measuring_point =
+            "from the absolute time given to Cobalt's clock_nanosleep to the clock read after its \
+             return, in user space"
+                .into();
+        let both = [on_core, Synthetic::idle().title("linux").build()];
+        let all = Overview::all(&both);
+        let output: Vec<String> = meanings(&all)
+            .into_iter()
+            .map(|one| format!("{}: {}", one.name, one.meaning))
+            .collect();
+        let call = |call: &str| {
+            format!(
+                "from the absolute time given to {call} to the clock read after its return, in \
+                 user space"
+            )
+        };
+        assert_eq!(
+            output,
+            [
+                format!("latency (core): {}", call("Cobalt's clock_nanosleep")),
+                format!("latency (linux): {}", call("clock_nanosleep")),
+            ]
+        );
+        let japanese = language::in_language(language::Language::Japanese, || {
+            meanings(&all)[0].meaning.clone()
+        });
+        assert!(japanese.starts_with("Cobalt の clock_nanosleep に"), "{japanese}");
     }
 
     #[test]

@@ -175,7 +175,8 @@ fn recordings_of_several_probes_each_say_what_they_measured() {
     );
     for line in [
         "- latency (starts): from the call to the child's first instruction after exec",
-        "- latency (wakes): from the planned time until the thread runs again",
+        "- latency (wakes): from the absolute time given to clock_nanosleep to the clock read \
+         after its return, in user space",
         "- done, µs (starts): from the planned time until the child was waited for",
     ] {
         assert!(english.contains(line), "{line} in {english}");
@@ -192,7 +193,7 @@ fn recordings_of_several_probes_each_say_what_they_measured() {
     );
     for line in [
         "- レイテンシ(starts): 呼び出しから",
-        "- レイテンシ(wakes): 予定時刻から",
+        "- レイテンシ(wakes): clock_nanosleep に渡した絶対時刻から",
         "スキップ 3 回、イベント 20,000 件。",
     ] {
         assert!(japanese.contains(line), "{line} in {japanese}");
