@@ -4,6 +4,7 @@
 
 use crate::{Document, StolenTime, TakenBy, changes};
 use plan::CpuId;
+use std::collections::BTreeSet;
 
 impl StolenTime {
     /// Percent of the CPU's time.
@@ -19,9 +20,10 @@ impl Document {
         let after = self.host.after.as_ref();
         let after = after.filter(|_| self.probe.taken_by() != TakenBy::AnotherMachine)?;
         let times = changes(&self.host.before, after).cpu_times;
+        let measured = self.measured_cpus();
         let counted: Vec<StolenTime> = times
             .into_iter()
-            .filter(|time| self.may_have_measured(time.cpu))
+            .filter(|time| measured.as_ref().is_none_or(|cpus| cpus.contains(&time.cpu)))
             .filter_map(|time| {
                 let stolen_ms = *time.time_ms.get("steal")?;
                 Some(StolenTime { cpu: time.cpu, stolen_ms, elapsed_ms: time.elapsed_ms })
@@ -34,12 +36,12 @@ impl Document {
         is_known.then_some(cpus)
     }
 
-    /// Whether it is the CPU of a measuring thread, or any may be: threads that are bound to none,
+    /// The CPUs of measuring threads. None where any may have been: threads that are bound to none,
     /// or those of another program, were measured.
-    fn may_have_measured(&self, cpu: CpuId) -> bool {
+    fn measured_cpus(&self) -> Option<BTreeSet<CpuId>> {
         let is_bound = self.probe.taken_by() == TakenBy::OwnThreads
-            && self.threads.iter().all(|one| one.pinned);
-        !is_bound || self.threads.iter().any(|thread| thread.cpu == cpu)
+            && self.threads.iter().all(|thread| thread.pinned);
+        is_bound.then(|| self.threads.iter().map(|thread| thread.cpu).collect())
     }
 }
 

@@ -161,8 +161,8 @@ impl Limit {
         self.text[after..].find(['<', '=']).map_or(&self.text, |at| &self.text[..after + at])
     }
 
-    /// Whether this is the column that is limited. An ending that says that it is a time may be left
-    /// out: `thread_ns` is `thread` and `thread_latency`.
+    /// Whether this is the column that is limited. An ending that says that it is a time may be
+    /// left out: `thread_ns` is `thread` and `thread_latency`.
     pub fn names(&self, column: &str) -> bool {
         matches!(self.subject, Subject::Column { .. }) && bare(self.name()) == bare(column)
     }
