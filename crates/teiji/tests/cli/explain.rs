@@ -123,7 +123,7 @@ fn what_was_explained_before_is_drawn_without_a_guest() {
     };
     let read = |name: &str| std::fs::read_to_string(place.join(name)).unwrap();
     explained(activation, latency_ns, json!(0));
-    let before = "Explained before: this is what explain.json in the recording says. Without that \
+    let before = "Explained before: this is what explain.json in the recording says.\nWithout that \
                   file the run is made again.\n";
     let drawn = place.teiji("explain rec.teiji --svg why.svg --folded stacks --trace trace.json");
     assert_eq!((drawn.code, drawn.err.as_str()), (Some(0), before), "{drawn:?}");
@@ -139,7 +139,7 @@ fn what_was_explained_before_is_drawn_without_a_guest() {
     // What is left out is said, where it matters.
     explained(activation, latency_ns, json!(3));
     let drawn = place.teiji("explain rec.teiji --folded stacks --force");
-    let short = "It has the 1500 longest calls of each latency at most. The time of shorter ones \
+    let short = "It has the 1500 longest calls of each latency at most.\nThe time of shorter ones \
                  counts as their callers'.\n";
     assert_eq!((drawn.code, drawn.err), (Some(0), format!("{before}{short}")));
     assert_eq!(place.teiji("explain rec.teiji").err, before);

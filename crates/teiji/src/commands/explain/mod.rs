@@ -104,8 +104,8 @@ pub fn run(args: &Args) -> CommandResult {
 fn say_how_long(recorded: &Recorded) {
     if let Some(took) = recorded.document.lab.as_ref().and_then(crate::commands::lab::took) {
         complain!(
-            "The run took {took} when it was recorded. To explain it, it is made twice more, which \
-             takes longer each time: what executes is watched."
+            "The run took {took} when it was recorded.\nTo explain it, it is made twice more. Each \
+             takes longer, as it is watched."
         );
     }
 }

@@ -97,12 +97,12 @@ pub fn say_kept(args: &Args, accounts: &[Account]) {
     let drawn = args.files.drawn(accounts);
     let of = |account: &Account| account.timeline.left_out;
     complain!(
-        "Explained before: this is what {EXPLAINED} in the recording says. Without that file the \
+        "Explained before: this is what {EXPLAINED} in the recording says.\nWithout that file the \
          run is made again."
     );
     if drawn.iter().any(|account| of(account) != Some(0)) {
         complain!(
-            "It has the {KEPT_SPANS} longest calls of each latency at most. The time of shorter \
+            "It has the {KEPT_SPANS} longest calls of each latency at most.\nThe time of shorter \
              ones counts as their callers'."
         );
     }

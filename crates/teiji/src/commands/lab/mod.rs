@@ -90,17 +90,25 @@ fn how_long(runs: &[LabRun], jobs: usize) -> String {
             (format!("{unknown} runs"), "are")
         };
         return format!(
-            "How long this takes is not known: {runs} {verb} the first of that kernel and load on \
+            "How long this takes is not known: {runs} {verb} the first of that kernel\nand load on \
              this machine."
         );
     }
-    let jobs = u32::try_from(jobs.max(1)).unwrap_or(u32::MAX);
-    let rounds = u32::try_from(runs.len()).unwrap_or(u32::MAX).div_ceil(jobs);
-    let least = known.iter().map(|(least, _)| *least).sum::<Duration>() / jobs;
-    let most = known.iter().map(|(_, most)| *most).max().unwrap_or_default().saturating_mul(rounds);
+    let (least, most) = together(&known, jobs);
     let (least, most) = (span(least), span(most));
     let time = if least == most { least } else { format!("{least} to {most}") };
     format!("About {time}, as the last runs of this kind took on this machine.")
+}
+
+/// At least and at most how long these take, so many at once.
+fn together(each: &[(Duration, Duration)], jobs: usize) -> (Duration, Duration) {
+    let jobs = u32::try_from(jobs.max(1)).unwrap_or(u32::MAX);
+    let rounds = u32::try_from(each.len()).unwrap_or(u32::MAX).div_ceil(jobs);
+    let largest = |of: fn(&(Duration, Duration)) -> Duration| each.iter().map(of).max();
+    let shared = each.iter().map(|(least, _)| *least).sum::<Duration>() / jobs;
+    let least = shared.max(largest(|(least, _)| *least).unwrap_or_default());
+    let most = largest(|(_, most)| *most).unwrap_or_default().saturating_mul(rounds);
+    (least, most.min(each.iter().map(|(_, most)| *most).sum()))
 }
 
 /// The exit code of recordings that are there.
@@ -115,5 +123,25 @@ pub fn why_different(differences: &[&str]) -> String {
             .to_owned()
     } else {
         format!("What differs: {}", differences.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guests_share_the_machine() {
+        let together = |each: &[(u64, u64)], jobs| {
+            let seconds = |(least, most): &(u64, u64)| {
+                (Duration::from_secs(*least), Duration::from_secs(*most))
+            };
+            let (least, most) = together(&each.iter().map(seconds).collect::<Vec<_>>(), jobs);
+            (least.as_secs(), most.as_secs())
+        };
+        assert_eq!(together(&[(6, 10)], 2), (6, 10), "one is not shared");
+        assert_eq!(together(&[(6, 10), (2, 4)], 1), (8, 14));
+        assert_eq!(together(&[(6, 10), (2, 4), (2, 4)], 2), (6, 18));
+        assert_eq!(together(&[(6, 10), (6, 10), (6, 10), (6, 10)], 2), (12, 20));
     }
 }
