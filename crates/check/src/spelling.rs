@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernel arguments that do nothing, because their name or their value is misspelled.
+//!
+//! No file has the names of all arguments that a kernel takes. What is written is compared with
+//! those that latency recipes use, and with the parameters that loaded modules have in /sys/module.
+//! A name that is near none of these may be right: nothing is said of it.
 
 use super::arguments;
 use super::finding::Seen;
@@ -10,7 +14,20 @@ use model::{LATENCY_ARGUMENTS, Phrase, phrase};
 use plan::CpuId;
 
 /// Others of nearly the same spelling, which are right.
-const RIGHT_TOO: [&str; 4] = ["noirqdebug", "notsc", "noidle", "nopti"];
+const RIGHT_TOO: [&str; 5] = ["noirqdebug", "notsc", "noidle", "nopti", "nosmp"];
+/// Shorter names are near too many others.
+const MIN_LETTERS: usize = 5;
+/// What recipes write for an argument of another name.
+const MISTAKEN: [(&str, &str); 1] = [("noht", "nosmt")];
+/// It switched off what the kernel once did itself, and a program does now.
+const OLD_BALANCING: &str = "noirqbalance";
+/// A name that is not an argument's, and the file that has it.
+const NAME_OF_FILE: (&str, &str) = ("workqueue.cpumask", "/sys/devices/virtual/workqueue/cpumask");
+/// Modules that every kernel shows all parameters of. Others may have some that it does not show.
+const SHOWN_MODULES: [&str; 7] =
+    ["workqueue", "intel_idle", "processor", "cpuidle", "cpufreq", "rcutree", "rcupdate"];
+/// Parameters that every module has.
+const OF_EVERY_MODULE: [&str; 2] = ["dyndbg", "async_probe"];
 /// Those of which the kernel takes these words alone.
 const VALUES: [(&str, &[&str]); 3] = [
     ("preempt", &["none", "voluntary", "full", "lazy"]),
@@ -57,18 +74,52 @@ pub(crate) fn spelling(machine: &Machine<'_>) -> Option<Seen> {
 
 fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Misspelled> {
     let plain = name.replace('-', "_");
-    if LATENCY_ARGUMENTS.contains(&plain.as_str())
-        || RIGHT_TOO.contains(&plain.as_str())
-        || name.len() < 5
-    {
+    if LATENCY_ARGUMENTS.contains(&plain.as_str()) || RIGHT_TOO.contains(&plain.as_str()) {
         return None;
     }
-    let meant = LATENCY_ARGUMENTS
-        .into_iter()
-        .find(|known| known.len() >= 5 && is_one_off(known, &plain))?;
-    let with_value =
-        |name: &str| value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"));
-    let (written, corrected) = (with_value(name), with_value(meant));
+    let parameters = Parameters::of(machine, &plain);
+    if parameters.as_ref().is_some_and(Parameters::has_it) {
+        return None;
+    }
+    let meant = near(&plain).or_else(|| parameters.as_ref()?.near());
+    match meant {
+        Some(meant) => Some(corrected(machine, name, value, &meant)),
+        None => otherwise(&plain, name, value).or_else(|| parameters?.unknown(name, value)),
+    }
+}
+
+/// An argument that recipes use, and that a name looks like.
+fn near(plain: &str) -> Option<String> {
+    let mistaken = MISTAKEN.into_iter().find(|(written, _)| *written == plain);
+    let meant = mistaken.map(|(_, meant)| meant).or_else(|| {
+        let is_near = |known: &&str| {
+            known.len() >= MIN_LETTERS && plain.len() >= MIN_LETTERS && is_one_off(known, plain)
+                || is_longer_module(known, plain)
+                || is_longer_module(plain, known)
+        };
+        LATENCY_ARGUMENTS.into_iter().find(is_near)
+    });
+    meant.map(str::to_owned)
+}
+
+/// Whether both are the same parameter, and the one's module has words more: `intel_idle` and
+/// `intel`.
+fn is_longer_module(long: &str, short: &str) -> bool {
+    let (Some((long, of_long)), Some((short, of_short))) =
+        (long.split_once('.'), short.split_once('.'))
+    else {
+        return false;
+    };
+    of_long == of_short && long.strip_prefix(short).is_some_and(|rest| rest.starts_with('_'))
+}
+
+fn as_argument(name: &str, value: Option<&str>) -> String {
+    value.map_or_else(|| name.to_owned(), |value| format!("{name}={value}"))
+}
+
+/// An argument whose name looks like another one's.
+fn corrected(machine: &Machine<'_>, name: &str, value: Option<&str>, meant: &str) -> Misspelled {
+    let (written, corrected) = (as_argument(name, value), as_argument(meant, value));
     let argument = written.clone();
     let action = if let Some(right) = machine.arguments.written(meant) {
         phrase!("remove-the-other-is-there", written = argument, right)
@@ -79,7 +130,72 @@ fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Mis
     } else {
         phrase!("replace-or-remove", written = argument, meant = corrected)
     };
-    Some(Misspelled { written, because: phrase!("looks-like", meant), action })
+    Misspelled { written, because: phrase!("looks-like", meant), action }
+}
+
+/// What is to be set by other means than an argument.
+fn otherwise(plain: &str, name: &str, value: Option<&str>) -> Option<Misspelled> {
+    let written = as_argument(name, value);
+    let argument = written.clone();
+    if plain == OLD_BALANCING {
+        let command = "sudo systemctl disable --now irqbalance";
+        let action = phrase!("remove-and-stop-program", written = argument, command);
+        return Some(Misspelled { written, because: phrase!("of-older-kernels"), action });
+    }
+    let (_, file) = (plain == NAME_OF_FILE.0).then_some(NAME_OF_FILE)?;
+    let is_mask =
+        |mask: &&str| mask.chars().all(|letter| letter.is_ascii_hexdigit() || letter == ',');
+    let mask = value.filter(is_mask).filter(|mask| !mask.is_empty()).unwrap_or("MASK");
+    let command = format!("echo {mask} | sudo tee {file}");
+    let action = phrase!("remove-and-write", written = argument, command);
+    Some(Misspelled { written, because: phrase!("names-a-file", file), action })
+}
+
+/// What /sys/module shows of the module that an argument names.
+struct Parameters<'n> {
+    module: &'n str,
+    parameter: &'n str,
+    shown: Vec<String>,
+}
+
+impl<'n> Parameters<'n> {
+    /// Of an argument such as `module.parameter`. None where the module is not there, or shows
+    /// nothing.
+    fn of(machine: &Machine<'_>, plain: &'n str) -> Option<Parameters<'n>> {
+        let (module, parameter) = plain.split_once('.')?;
+        // A command line may be from elsewhere, and its words become a path here.
+        let is_name = |text: &str| {
+            !text.is_empty()
+                && text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+        };
+        if !is_name(module) || !is_name(parameter) {
+            return None;
+        }
+        let shown = machine.names(&format!("sys/module/{module}/parameters"));
+        (!shown.is_empty()).then_some(Parameters { module, parameter, shown })
+    }
+
+    fn has_it(&self) -> bool {
+        OF_EVERY_MODULE.contains(&self.parameter)
+            || self.shown.iter().any(|name| name.replace('-', "_") == self.parameter)
+    }
+
+    fn near(&self) -> Option<String> {
+        if self.parameter.len() < MIN_LETTERS {
+            return None;
+        }
+        let name = self.shown.iter().find(|name| is_one_off(name, self.parameter))?;
+        Some(format!("{}.{name}", self.module))
+    }
+
+    /// Where the module is one whose parameters are all shown.
+    fn unknown(self, name: &str, value: Option<&str>) -> Option<Misspelled> {
+        let Parameters { module, .. } = self;
+        let written = as_argument(name, value);
+        let action = phrase!("remove-arguments", arguments = written.clone());
+        let because = phrase!("not-among-parameters", module);
+        SHOWN_MODULES.contains(&module).then_some(Misspelled { written, because, action })
+    }
 }
 
 /// Whether a list of CPUs would isolate CPU 0, or cannot be read.
@@ -150,6 +266,53 @@ mod tests {
         let none = "preempt=rt, which is none of preempt=none, preempt=voluntary, preempt=full \
                     and preempt=lazy";
         assert_eq!(said("preempt=rt").unwrap().0, none);
+    }
+
+    /// Of a module that is there: of others, and of what is for init, nothing is known.
+    #[test]
+    fn parameters_are_compared_with_those_that_the_module_shows() {
+        let said = |line: &str| {
+            let (_dir, root) = lay(&[
+                ("proc/cmdline", line),
+                ("sys/devices/system/cpu/online", "0-3"),
+                ("sys/module/workqueue/parameters/power_efficient", "N"),
+                ("sys/module/i8042/parameters/notimeout", "N"),
+            ]);
+            finding(&root, "arguments-spelled", None).map(|finding| (finding.found, finding.action))
+        };
+        for (line, found, action) in [
+            (
+                "i8042.notimout",
+                "i8042.notimout, which looks like i8042.notimeout",
+                "replace i8042.notimout by i8042.notimeout, or remove it",
+            ),
+            (
+                "workqueue.watchdog=1",
+                "workqueue.watchdog=1, which /sys/module/workqueue/parameters does not have",
+                "remove workqueue.watchdog=1 from the kernel's arguments",
+            ),
+            (
+                "workqueue.cpumask=$(x)",
+                "workqueue.cpumask=$(x), which is the name of a file: \
+                 /sys/devices/virtual/workqueue/cpumask",
+                "remove workqueue.cpumask=$(x), and write to the file: echo MASK | sudo tee \
+                 /sys/devices/virtual/workqueue/cpumask",
+            ),
+        ] {
+            assert_eq!(said(line), Some((found.to_owned(), action.to_owned())), "{line}");
+        }
+        for line in [
+            "i8042.nomux=1",
+            "ath9k.nohwcrypt=1",
+            "workqueue.dyndbg=+p",
+            "workqueue.power-efficient=1",
+            "workqueue.unbound_cpus=0",
+            "rd.lvm.lv=vg/root systemd.unified_cgroup_hierarchy=0 root=/dev/sda1 nosmp",
+            "quiet -- noht intel.max_cstate=0",
+            "../../etc.passwd=1",
+        ] {
+            assert_eq!(said(line), None, "{line}");
+        }
     }
 
     /// Spelled right, it would slow Ethernet down to 12 Mbit/s.

@@ -136,7 +136,7 @@ pub struct Unreadable {
 }
 
 /// Kernel arguments that matter for latency.
-pub const LATENCY_ARGUMENTS: [&str; 28] = [
+pub const LATENCY_ARGUMENTS: [&str; 40] = [
     "isolcpus",
     "nohz_full",
     "nohz",
@@ -165,6 +165,18 @@ pub const LATENCY_ARGUMENTS: [&str; 28] = [
     "dwc_otg.fiq_fsm_enable",
     "dwc_otg.nak_holdoff",
     "dwc_otg.speed",
+    "pcie_aspm",
+    "nosmt",
+    "irqpoll",
+    "mce",
+    "numa_balancing",
+    "audit",
+    "acpi_irq_nobalance",
+    "cpuidle.off",
+    "cpufreq.off",
+    "workqueue.unbound_cpus",
+    "rcutree.kthread_prio",
+    "rcupdate.rcu_normal_after_boot",
 ];
 
 /// Kernel arguments that say where a system lies, not how it runs.

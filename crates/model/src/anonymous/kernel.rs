@@ -7,8 +7,7 @@ use crate::LATENCY_ARGUMENTS;
 use std::path::Path;
 
 /// Further arguments whose values decide latency or say which devices there are.
-const VALUE_STAYS: [&str; 41] = [
-    "nosmt",
+const VALUE_STAYS: [&str; 33] = [
     "maxcpus",
     "nr_cpus",
     "possible_cpus",
@@ -21,16 +20,11 @@ const VALUE_STAYS: [&str; 41] = [
     "pti",
     "spectre_v2",
     "kpti",
-    "cpuidle.off",
     "cpuidle.governor",
     "cpuidle_haltpoll.force",
     "haltpoll.guest_halt_poll_ns",
-    "idle",
     "kthread_cpus",
-    "workqueue.unbound_cpus",
     "rcupdate.rcu_expedited",
-    "rcupdate.rcu_normal_after_boot",
-    "rcutree.kthread_prio",
     "rcutree.use_softirq",
     "sched_rt_runtime_us",
     "psi",
@@ -38,10 +32,8 @@ const VALUE_STAYS: [&str; 41] = [
     "iommu",
     "intel_iommu",
     "amd_iommu",
-    "pcie_aspm",
     "pci",
     "nox2apic",
-    "mce",
     "console",
     "earlycon",
     "panic",
