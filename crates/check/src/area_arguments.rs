@@ -7,7 +7,10 @@ use super::agreement::{agreement, with_interrupts};
 use super::finding::{ALL, Check, Seen, check};
 use super::isolating::{ISOLATING, cpus_of, highest_cpu, is_of_balancing};
 use super::machine::{Machine, Purpose};
-use super::recommended::{also, boot_with, built_with, has_many_cpus, takes_managed_irq};
+use super::recommended::{
+    BOOT_CPU, BOOT_ISOLATED, also, boot_with, built_with, has_many_cpus, takes_managed_irq,
+};
+use super::set_apart::{SetApart, TICKLESS};
 use super::sets::without;
 use super::spelling::spelling;
 use super::words::{cpu_words, listed};
@@ -19,6 +22,7 @@ pub(crate) const CHECKS: &[Check] = &[
     check("arguments-agree", ALL, agreement),
     check("arguments-in-effect", ALL, in_effect),
     check("arguments-spelled", ALL, spelling),
+    check("arguments-harmful", ALL, harmful),
     check("interrupts-at-boot", &[Purpose::Telco], interrupts_at_boot),
     check("tick-skew", &[], tick_skew),
     check("idle-arguments", &[], idle_arguments),
@@ -137,9 +141,9 @@ fn not_in_effect(
     if !nowhere.is_empty() {
         wrong.push((phrase!("no-such-cpus", cpus = cpu_words(&nowhere)), correct()));
     }
-    let file = match name {
-        "isolcpus" => "sys/devices/system/cpu/isolated",
-        "nohz_full" => "sys/devices/system/cpu/nohz_full",
+    let (argument, file) = match name {
+        "isolcpus" => ("isolcpus", BOOT_ISOLATED),
+        "nohz_full" => ("nohz_full", TICKLESS),
         _ => return wrong,
     };
     let built_for = || phrase!("boot-built-for", arguments = format!("{name}="));
@@ -149,14 +153,16 @@ fn not_in_effect(
     };
     let lacking = without(&here, &real);
     let written = machine.arguments.written(name).unwrap_or_default();
-    let is_unknown_flag = name == "isolcpus"
-        && written.contains("managed_irq")
-        && !takes_managed_irq(machine.kernel_version());
-    if lacking.is_empty() || name == "isolcpus" && !is_of_balancing(&written) && !is_unknown_flag {
+    let is_unknown_flag =
+        name == "isolcpus" && written.contains("managed_irq") && !takes_managed_irq(machine);
+    if lacking.is_empty() || name == "isolcpus" && !is_of_balancing(&written) {
         return wrong;
     }
     let cpus = cpu_words(&lacking);
-    wrong.push(if is_unknown_flag {
+    // What is in effect on the others shows that the kernel took the list.
+    wrong.push(if lacking == [BOOT_CPU] && here.len() > 1 {
+        (phrase!("kept-boot-cpu"), boot_with(machine, &here, &[argument]))
+    } else if is_unknown_flag {
         (phrase!("unknown-flag", cpus), boot_with(machine, &here, &["isolcpus"]))
     } else if built_with(machine, "CPU_ISOLATION") == Some(false) {
         (phrase!("not-in-effect", cpus), built_for())

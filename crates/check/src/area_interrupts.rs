@@ -4,6 +4,7 @@
 use super::finding::{Check, Seen, Status, check, tunable};
 use super::interrupt_lines::{DeviceInterrupt, device_interrupts};
 use super::machine::{Machine, Purpose};
+use super::recommended::{takes_managed_irq, tickless};
 use super::sets::without;
 use super::words::{cpu_words, for_each};
 use host::cpu::{self, of_mask, to_mask};
@@ -20,9 +21,6 @@ pub(crate) const CHECKS: &[Check] = &[
     check("irqbalance", &[Purpose::Robotics, Purpose::Telco], irqbalance),
     tunable("workqueues", &[Purpose::Telco], workqueues),
 ];
-
-/// Where `managed_irq` in isolcpus came in: before, it made the kernel ignore the whole argument.
-const WITH_MANAGED_IRQ: (u32, u32) = (5, 6);
 
 fn on_measured_cpus(machine: &Machine<'_>) -> Option<Seen> {
     if !machine.has_chosen_cpus() {
@@ -107,12 +105,11 @@ fn words(interrupt: &DeviceInterrupt, measured: &[CpuId]) -> Phrase {
 
 /// What has the kernel place the interrupts of queues elsewhere.
 fn without_managed(machine: &Machine<'_>, measured: &[CpuId]) -> Option<Phrase> {
-    let is_known = machine.kernel_version().is_some_and(|version| version >= WITH_MANAGED_IRQ);
     let is_given = machine
         .arguments
         .value("isolcpus")
         .is_some_and(|list| list.split(',').any(|word| word == "managed_irq"));
-    (is_known && !is_given)
+    (takes_managed_irq(machine) && !is_given)
         .then(|| phrase!("have-the-kernel-place", list = CpuList::format(measured)))
 }
 
@@ -196,7 +193,7 @@ fn irqbalance(machine: &Machine<'_>) -> Option<Seen> {
     }
     // It leaves these alone by itself.
     let mut left_out = machine.root().isolated_cpus();
-    left_out.extend(machine.cpus("sys/devices/system/cpu/nohz_full").unwrap_or_default());
+    left_out.extend(tickless(machine));
     if without(&measured, &left_out).is_empty() {
         return Seen::ok("runs, and leaves isolated CPUs alone");
     }

@@ -57,6 +57,7 @@ mod debug_table;
 mod distribution;
 mod files;
 mod finding;
+mod harmful_arguments;
 mod interrupt_lines;
 mod isolating;
 mod machine;

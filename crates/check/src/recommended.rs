@@ -14,8 +14,10 @@ use model::{Phrase, phrase};
 use plan::{CpuId, CpuList};
 
 /// The kernel binds work of its own to it, so it is never isolated.
-const BOOT_CPU: CpuId = CpuId(0);
-/// Below this, the kernel takes `managed_irq` for an error and isolates nothing.
+pub(crate) const BOOT_CPU: CpuId = CpuId(0);
+/// CPUs that an isolcpus= isolates from balancing.
+pub(crate) const BOOT_ISOLATED: &str = "sys/devices/system/cpu/isolated";
+/// Below this, mainline takes `managed_irq` for an error and isolates nothing.
 const WITH_MANAGED_IRQ: (u32, u32) = (5, 6);
 /// From this on, `isolcpus=` needs CPU_ISOLATION.
 const WITH_CPU_ISOLATION: (u32, u32) = (4, 15);
@@ -210,16 +212,25 @@ fn version(machine: &Machine<'_>) -> Option<(u32, u32)> {
     machine.options.config.as_ref().map_or_else(|| machine.kernel_version(), KernelConfig::version)
 }
 
-/// Whether a kernel knows this flag of isolcpus. One whose version is not known is taken for a
-/// newer one.
-pub(crate) fn takes_managed_irq(version: Option<(u32, u32)>) -> bool {
-    version.is_none_or(|version| version >= WITH_MANAGED_IRQ)
+/// Whether the kernel takes the flag `managed_irq` of isolcpus. One whose version is not known is
+/// taken for a newer one. Distributions bring the flag to older kernels: where it was given to the
+/// running one, its version proves nothing, and what became of the argument counts.
+pub(crate) fn takes_managed_irq(machine: &Machine<'_>) -> bool {
+    let is_new = version(machine).is_none_or(|version| version >= WITH_MANAGED_IRQ);
+    if is_new || machine.options.config.is_some() {
+        return is_new;
+    }
+    let written = machine.arguments.written("isolcpus").unwrap_or_default();
+    let isolated = machine.cpus(BOOT_ISOLATED).unwrap_or_default();
+    // Without `domain` the list is empty, whether the kernel took the flag or refused it.
+    let is_refused = is_of_balancing(&written) && isolated.is_empty();
+    written.contains("managed_irq") && !is_refused
 }
 
 /// What stands before the list of isolcpus. `domain` goes without saying where no flag stands
 /// there.
 fn isolation_flags(machine: &Machine<'_>) -> &'static str {
-    if takes_managed_irq(version(machine)) { "managed_irq,domain," } else { "" }
+    if takes_managed_irq(machine) { "managed_irq,domain," } else { "" }
 }
 
 /// Whether the kernel was built with CPU_ISOLATION, NO_HZ_FULL or RCU_NOCB_CPU, as far as it is
