@@ -4,7 +4,8 @@
 
 use super::KernelConfig;
 use super::machine::{CheckOptions, Machine, Purpose};
-use super::recommended::{joined, only_with, recommended_arguments};
+use super::recommended::{isolable_cpus, joined, only_with, recommended_arguments};
+use super::set_apart::SetApart;
 use super::sets::sorted;
 use super::topology::{Core, cores};
 use super::words::cpu_words;
@@ -45,16 +46,36 @@ pub(crate) fn isolated(machine: &Machine<'_>) -> Option<Vec<CpuId>> {
     Some(advice(machine)?.isolated)
 }
 
-fn advice(machine: &Machine<'_>) -> Option<Advice> {
-    let mut cores = cores(machine);
+/// Cores for everything else and for what is to be on time, and why these.
+struct Division {
+    housekeeping: Vec<Core>,
+    isolated: Vec<Core>,
+    reason: String,
+}
+
+/// As somebody divided them already. None where nothing can be isolated so.
+fn as_set_apart(machine: &Machine<'_>, cores: &[Core]) -> Option<Division> {
+    let SetApart { cpus, by } = machine.set_apart()?;
+    let apart = isolable_cpus(cpus);
+    let part = |is_apart: bool| -> Vec<Core> {
+        let part = cores.iter().map(|core| core.with(|cpu| apart.contains(&cpu) == is_apart));
+        part.filter(|core| !core.cpus.is_empty()).collect()
+    };
+    let (housekeeping, isolated) = (part(false), part(true));
+    let reason = format!("{} set apart already, by {by}", cpu_words(&apart));
+    let is_division = !housekeeping.is_empty() && !isolated.is_empty();
+    is_division.then_some(Division { housekeeping, isolated, reason })
+}
+
+/// By what the cores can do and what they have to do.
+fn divided(
+    mut cores: Vec<Core>,
+    capacities: &Capacities,
+    of_core: &impl Fn(&Core) -> u64,
+) -> Option<Division> {
     // The kernel binds work of its own to CPU 0, so its core is the first that stays.
     let boot_core =
         cores.remove(cores.iter().position(|core| core.cpus.contains(&CpuId(0))).unwrap_or(0));
-    let interrupts = interrupts(machine);
-    let of_core = |core: &Core| {
-        core.cpus.iter().map(|cpu| interrupts.get(cpu).copied().unwrap_or(0)).sum::<u64>()
-    };
-    let capacities = Capacities::of(&boot_core, &cores);
     cores.sort_by_key(|core| {
         let is_near = (core.shares_cache_with(&boot_core), core.node == boot_core.node);
         (!capacities.is_little(core), Reverse(is_near), Reverse(of_core(core)), core.cpus[0])
@@ -64,7 +85,26 @@ fn advice(machine: &Machine<'_>) -> Option<Advice> {
     let left = (all / CORES_OF_ONE_LEFT).max(little + 1).min(cores.len());
     let mut housekeeping = vec![boot_core];
     housekeeping.extend(cores.drain(..left.checked_sub(1)?));
-    let isolated = cores;
+    let verb = if left == 1 { "is" } else { "are" };
+    let reason = format!(
+        "{left} of {all} cores {verb} for everything else, that of CPU 0 first, to which the \
+         kernel binds work"
+    );
+    Some(Division { housekeeping, isolated: cores, reason })
+}
+
+fn advice(machine: &Machine<'_>) -> Option<Advice> {
+    let cores = cores(machine);
+    let interrupts = interrupts(machine);
+    let of_core = |core: &Core| {
+        core.cpus.iter().map(|cpu| interrupts.get(cpu).copied().unwrap_or(0)).sum::<u64>()
+    };
+    let capacities = Capacities::of(&cores);
+    let division = match as_set_apart(machine, &cores) {
+        Some(division) => division,
+        None => divided(cores, &capacities, &of_core)?,
+    };
+    let Division { housekeeping, isolated, reason } = division;
     // The biggest whose cache the others leave alone, with the fewest interrupts, and of those the
     // last.
     let is_disturbed = |core: &Core| housekeeping.iter().any(|other| core.shares_cache_with(other));
@@ -73,11 +113,7 @@ fn advice(machine: &Machine<'_>) -> Option<Advice> {
     })?;
     let idle = sorted(isolated.iter().flat_map(|core| core.cpus.iter().copied().skip(1)));
 
-    let verb = if left == 1 { "is" } else { "are" };
-    let mut reasons = vec![format!(
-        "{left} of {all} cores {verb} for everything else, that of CPU 0 first, to which the \
-         kernel binds work"
-    )];
+    let mut reasons = vec![reason];
     reasons.extend(capacities.reason(&housekeeping, measured));
     let fewest =
         if isolated.len() > 1 && isolated.iter().all(|core| of_core(core) >= of_core(measured)) {
@@ -147,12 +183,14 @@ struct Capacities {
 }
 
 impl Capacities {
-    fn of(boot_core: &Core, others: &[Core]) -> Capacities {
-        let capacity = |core: &Core| core.capacity.unwrap_or_default();
-        let biggest = others.iter().map(capacity).max().unwrap_or_default();
+    fn of(cores: &[Core]) -> Capacities {
+        let biggest = |cores: &mut dyn Iterator<Item = &Core>| {
+            cores.filter_map(|core| core.capacity).max().unwrap_or_default()
+        };
         // Cores of one kind differ by little. Where only that of CPU 0 is bigger, there is nothing
         // to choose.
-        Capacities { biggest: biggest.max(capacity(boot_core)), little_below: biggest * 4 / 5 }
+        let others = biggest(&mut cores.iter().filter(|core| !core.cpus.contains(&CpuId(0))));
+        Capacities { biggest: biggest(&mut cores.iter()), little_below: others * 4 / 5 }
     }
 
     fn is_little(&self, core: &Core) -> bool {

@@ -58,7 +58,13 @@ fn isolation(machine: &Machine<'_>) -> Option<Seen> {
             }
         };
     }
-    let found = phrase!("not-isolated", cpus = cpu_words(&open));
+    let cpus = cpu_words(&open);
+    let found = match machine.set_apart() {
+        Some(SetApart { by, .. }) if machine.options.cpus.is_none() => {
+            phrase!("set-apart-not-isolated", cpus, by = by.clone())
+        }
+        _ => phrase!("not-isolated", cpus),
+    };
     Seen::bad(found, isolating(&also(measured, &machine.isolated)))
 }
 

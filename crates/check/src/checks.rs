@@ -50,6 +50,13 @@ pub fn cpus_on_time(root: &HostRoot, cpus: Option<Vec<CpuId>>) -> Vec<CpuId> {
     cpus.unwrap_or_else(|| Machine::new(root, &CheckOptions::to_measure(None, 90)).measured())
 }
 
+/// CPUs that somebody set apart; none where all are alike.
+pub fn set_apart_cpus(root: &HostRoot) -> Vec<CpuId> {
+    let options = CheckOptions::to_measure(None, 90);
+    let machine = Machine::new(root, &options);
+    machine.set_apart().map(|apart| apart.cpus.clone()).unwrap_or_default()
+}
+
 /// What the check of this name finds.
 pub fn finding(machine: &Machine<'_>, id: &str) -> Option<Finding> {
     look(machine, checks().find(|check| check.id == id)?)

@@ -42,7 +42,7 @@ pub(crate) fn allowed(machine: &Machine<'_>) -> Option<Seen> {
     }
     let wanted = without(&machine.measured(), &cpus);
     let (cpus, all) = (cpu_words(&cpus), CpuList::format(&machine.online));
-    if wanted.is_empty() || machine.options.cpus.is_none() && machine.isolated.is_empty() {
+    if wanted.is_empty() || machine.options.cpus.is_none() && machine.set_apart().is_none() {
         return Seen::ok(format!("this control group has {cpus} of {all}"));
     }
     Seen::bad(

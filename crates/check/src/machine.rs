@@ -5,6 +5,7 @@ use super::arguments::Arguments;
 use super::cgroups;
 use super::config::KernelConfig;
 use super::files::Files;
+use super::set_apart::SetApart;
 use super::sets::{sorted, without};
 use super::thread::{self, Thread};
 use host::{HostRoot, ProcessLines, cpu, kernel};
@@ -52,6 +53,7 @@ pub struct Machine<'a> {
     pub isolated: Vec<CpuId>,
     /// Those of them on which nothing runs now.
     offline_isolated: Vec<CpuId>,
+    set_apart: OnceCell<Option<SetApart>>,
     pub arguments: Arguments,
     config: OnceCell<Result<KernelConfig, String>>,
     threads: OnceCell<Vec<Thread>>,
@@ -84,6 +86,7 @@ impl<'a> Machine<'a> {
             online: online.unwrap_or_else(|| vec![CpuId(0)]),
             isolated: root.isolated_cpus(),
             offline_isolated: Vec::new(),
+            set_apart: OnceCell::new(),
             arguments: Arguments::of(
                 &files.text("proc/cmdline").unwrap_or_default(),
                 files
@@ -171,13 +174,18 @@ impl<'a> Machine<'a> {
         self.exists("proc/xenomai/version") || self.exists("sys/class/evl/control/state")
     }
 
-    /// CPUs that are to be on time. Of those that are isolated, the online ones.
+    /// CPUs that somebody set apart, whether they are asked about or not.
+    pub(crate) fn set_apart(&self) -> Option<&SetApart> {
+        let find = || SetApart::of(&self.files, &self.arguments, &self.online, &self.isolated);
+        self.set_apart.get_or_init(find).as_ref()
+    }
+
+    /// CPUs that are to be on time: those that were named, or that are set apart, or all.
     pub fn measured(&self) -> Vec<CpuId> {
         if let Some(cpus) = &self.options.cpus {
             return cpus.clone();
         }
-        let isolated = without(&self.isolated, &self.offline_isolated);
-        if isolated.is_empty() { self.online.clone() } else { isolated }
+        self.set_apart().map_or_else(|| self.online.clone(), |apart| apart.cpus.clone())
     }
 
     /// CPUs that are isolated, and on which nothing can run because they are offline.
@@ -196,7 +204,8 @@ impl<'a> Machine<'a> {
         cpus
     }
 
-    /// Whether somebody gave some CPUs to what is to be on time, by naming or isolating them.
+    /// Whether somebody gave some CPUs to what is to be on time, by naming them or setting them
+    /// apart.
     pub fn has_chosen_cpus(&self) -> bool {
         !self.others().is_empty() && self.chosen != Some(false)
     }
@@ -249,7 +258,7 @@ impl<'a> Machine<'a> {
 pub struct CheckOptions {
     /// What it is used for, which weighs findings.
     pub purpose: Purpose,
-    /// CPUs that measure, or run what must be on time. None: those that are isolated, or all where
+    /// CPUs that measure, or run what must be on time. None: those that are set apart, or all where
     /// none is.
     pub cpus: Option<Vec<CpuId>>,
     /// The real-time priority of that.

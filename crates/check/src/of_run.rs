@@ -121,9 +121,10 @@ impl RunCheck {
 
     fn bad(&self, machine: Machine<'_>, is_wanted: impl Fn(&Check) -> bool) -> Vec<Finding> {
         // CPUs that nobody set apart are as busy with interrupts as any.
-        let are_isolated = machine.measured().iter().all(|cpu| machine.isolated.contains(cpu));
+        let is_apart = |cpu| machine.set_apart().is_some_and(|apart| apart.cpus.contains(cpu));
+        let are_apart = machine.measured().iter().all(is_apart);
         let machine = machine
-            .in_run(are_isolated, self.program, self.is_ordinary)
+            .in_run(are_apart, self.program, self.is_ordinary)
             .measured_by(self.has_ordinary_threads);
         let wanted = checks().filter(|check| is_wanted(check) && !WARNED_OF.contains(&check.id));
         wanted

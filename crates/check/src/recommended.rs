@@ -8,6 +8,7 @@ use super::config::KernelConfig;
 use super::isolating::{highest_cpu, is_of_balancing};
 use super::machine::Machine;
 use super::preemption::preempts_fully;
+use super::set_apart::TICKLESS;
 use super::sets::{sorted, without};
 use super::words::listed;
 use model::{Phrase, phrase};
@@ -237,7 +238,7 @@ fn isolation_flags(machine: &Machine<'_>) -> &'static str {
 /// known.
 pub fn built_with(machine: &Machine<'_>, option: &str) -> Option<bool> {
     // The kernel has this file with NO_HZ_FULL, which selects the others.
-    if machine.options.config.is_none() && machine.exists("sys/devices/system/cpu/nohz_full") {
+    if machine.options.config.is_none() && machine.exists(TICKLESS) {
         return Some(true);
     }
     if option == "CPU_ISOLATION"
@@ -254,7 +255,7 @@ pub fn built_with(machine: &Machine<'_>, option: &str) -> Option<bool> {
 
 /// CPUs without a tick while one thread runs there.
 pub(crate) fn tickless(machine: &Machine<'_>) -> Vec<CpuId> {
-    machine.cpus("sys/devices/system/cpu/nohz_full").unwrap_or_default()
+    machine.cpus(TICKLESS).unwrap_or_default()
 }
 
 /// CPUs whose RCU callbacks the kernel offloads. It adds those without a tick to those that it was

@@ -4,6 +4,7 @@
 use super::machine::Machine;
 use plan::CpuId;
 
+#[derive(Clone)]
 pub(crate) struct Core {
     /// Its threads that are online.
     pub(crate) cpus: Vec<CpuId>,
@@ -15,6 +16,12 @@ pub(crate) struct Core {
 }
 
 impl Core {
+    /// With these of its CPUs alone.
+    pub(crate) fn with(&self, is_wanted: impl Fn(CpuId) -> bool) -> Core {
+        let cpus = self.cpus.iter().copied().filter(|cpu| is_wanted(*cpu)).collect();
+        Core { cpus, ..self.clone() }
+    }
+
     /// Whether a CPU uses the same last level cache.
     pub(crate) fn shares_cache_with(&self, other: &Core) -> bool {
         other.cpus.iter().any(|cpu| self.cache.contains(cpu))

@@ -35,7 +35,7 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// What ran within a time on these CPUs. None: those that are isolated, or all.
+    /// What ran within a time on these CPUs. None: those that are set apart, or all.
     pub fn watch(root: &HostRoot, cpus: Option<&[CpuId]>, time: Duration) -> Watched {
         let options = CheckOptions::to_measure(cpus.map(<[CpuId]>::to_vec), 1);
         let machine = Machine::new(root, &options);

@@ -30,9 +30,9 @@ pub fn warnings(before: &HostFacts, after: &HostFacts, time: MachineTime) -> Vec
     all.into_iter().flatten().collect()
 }
 
-/// Warns of isolated CPUs that were left out of `measured` although they are `usable`. For runs
-/// whose CPUs were not named: those take the affinity they inherited, and isolated CPUs, which are
-/// isolated to be measured, are never in it.
+/// Warns of isolated CPUs, or such that are set apart otherwise, that were left out of `measured`
+/// although they are `usable`. For runs whose CPUs were not named: those take the affinity they
+/// inherited, and isolated CPUs, which are isolated to be measured, are never in it.
 pub fn isolated_not_measured(
     isolated: &[CpuId],
     measured: &[CpuId],

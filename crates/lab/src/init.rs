@@ -276,10 +276,10 @@ fn order_of(
     load_verb: &'static str,
 ) -> Result<runner::PreparedRun, Refusal> {
     let program_started = probe::Monotonic.now();
-    let cpus = probe::process_cpus()
+    let cpus = runner::process_cpus()
         .map_err(|error| run_failed(format!("which CPUs there are: {error}")))?;
     if let Some(default_cpus) = default_cpus {
-        run.cpus = assign(default_cpus, &cpus.inherited);
+        run.cpus = assign(default_cpus, &cpus.by_default());
     }
     if time == MachineTime::Real && !run.phase.is_none() {
         return Err(bad_input(format!(
@@ -300,7 +300,7 @@ fn order_of(
     let loads =
         run.loads.iter().map(|spec| load::check(spec, &cpus.inherited, &cpus.usable, &limits));
     let loads = loads.collect::<Result<Vec<_>, _>>().map_err(bad_input)?;
-    let isolated = default_cpus.and_then(|_| runner::isolated_not_measured(&run, &cpus.usable));
+    let isolated = default_cpus.and_then(|_| runner::isolated_not_measured(&run, &cpus));
     let elsewhere = runner::loads_elsewhere(&run, &loads);
     let short = runner::try_interval(&run, &probe, granted.scheduling).map_err(bad_input)?;
     probe.check(&run).map_err(bad_input)?;

@@ -90,9 +90,9 @@ impl Task {
     }
 }
 
-/// Each thread's CPU, of those where the guest's first process runs.
-pub(crate) fn assign(default: DefaultCpus, inherited: &[CpuId]) -> Vec<CpuId> {
-    inherited.iter().copied().cycle().take(default.threads.unwrap_or(inherited.len())).collect()
+/// Each thread's CPU, of those that the guest measures by default.
+pub(crate) fn assign(default: DefaultCpus, cpus: &[CpuId]) -> Vec<CpuId> {
+    cpus.iter().copied().cycle().take(default.threads.unwrap_or(cpus.len())).collect()
 }
 
 /// Why a guest did not do it.

@@ -25,6 +25,19 @@ pub struct ProcessCpus {
     pub inherited: Vec<CpuId>,
     /// What it may ask for: all CPUs that are online and inside its cpuset.
     pub usable: Vec<CpuId>,
+    /// CPUs that somebody set apart for what is to be on time, whether the process may use them or
+    /// not; none where that was not asked.
+    pub set_apart: Vec<CpuId>,
+}
+
+impl ProcessCpus {
+    /// What is measured where nobody names CPUs: of those that were inherited the ones that are set
+    /// apart, or all where none is.
+    pub fn by_default(&self) -> Vec<CpuId> {
+        let apart = self.inherited.iter().filter(|cpu| self.set_apart.contains(cpu));
+        let apart: Vec<CpuId> = apart.copied().collect();
+        if apart.is_empty() { self.inherited.clone() } else { apart }
+    }
 }
 
 /// A list as written, before it is known which CPUs the machine has.

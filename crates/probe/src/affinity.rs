@@ -15,7 +15,7 @@ use system::scheduling::{self, on_own_thread};
 /// # Errors
 /// When no thread can be made, or the kernel does not say.
 pub fn process_cpus() -> io::Result<ProcessCpus> {
-    Ok(ProcessCpus { inherited: affinity()?, usable: usable()? })
+    Ok(ProcessCpus { inherited: affinity()?, usable: usable()?, ..ProcessCpus::default() })
 }
 
 /// The calling thread's.
@@ -47,7 +47,8 @@ mod tests {
             process_cpus().unwrap()
         });
         let usable = before.usable.clone();
-        assert_eq!(confined.join().unwrap(), ProcessCpus { inherited: vec![first], usable });
+        let expected = ProcessCpus { inherited: vec![first], usable, ..ProcessCpus::default() };
+        assert_eq!(confined.join().unwrap(), expected);
         assert_eq!(process_cpus().unwrap(), before, "asking changes nothing for anyone else");
     }
 }

@@ -76,7 +76,8 @@ const PLACES: [(&str, &str); 6] = [
 ];
 
 impl BootPlan {
-    /// The kernel's arguments for these CPUs; without any, for those that are isolated. Reads only.
+    /// The kernel's arguments for these CPUs; without any, for those that are set apart. Reads
+    /// only.
     ///
     /// # Errors
     /// When no CPU would be left for everything else, or none of them can be isolated.

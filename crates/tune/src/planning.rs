@@ -12,7 +12,7 @@ use plan::CpuId;
 
 #[derive(Clone, Debug, Default)]
 pub struct TuningOptions {
-    /// CPUs that are to be on time. None: those that are isolated, or all where none is.
+    /// CPUs that are to be on time. None: those that are set apart, or all where none is.
     pub cpus: Option<Vec<CpuId>>,
     /// Checks whose changes are made only when asked for.
     pub also: Vec<String>,

@@ -20,7 +20,7 @@ pub struct Args {
     #[arg(long = "for", value_name = "USE", default_value = "measure", value_parser = purpose)]
     purpose: Purpose,
 
-    /// CPUs that are to be on time [default: those that are isolated, or all]
+    /// CPUs that are to be on time [default: those that are set apart, or all]
     #[arg(short = 'a', long, value_name = "LIST")]
     cpus: Option<CpuList>,
 

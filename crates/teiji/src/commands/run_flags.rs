@@ -117,7 +117,7 @@ pub struct RunFlags {
     )]
     aligned: Option<Nanos>,
     /// CPUs to measure, one pinned thread on each, such as 1-3,!2 or all [default: the affinity
-    /// inherited, without isolated CPUs]
+    /// inherited, of it the CPUs that are set apart]
     #[arg(short = 'a', long, value_name = "LIST", help_heading = WHERE)]
     cpus: Option<CpuList>,
     /// Number of threads, placed in turn on the CPUs [default: one on each CPU]
@@ -191,13 +191,16 @@ pub fn priority(text: &str) -> anyhow::Result<i64> {
 }
 
 impl RunFlags {
-    /// The CPUs to be measured: those named, or where the process runs anyway.
+    /// The CPUs to be measured: those named, or where the process runs anyway. Of these the ones
+    /// that somebody set apart, where some are.
     pub fn cpus(&self, of: &ProcessCpus) -> Result<Vec<CpuId>, CpuError> {
         if let Some(list) = &self.cpus {
             return list.resolve(&of.usable);
         }
         let limit = self.probe.chosen.as_ref().ok().and_then(ChosenProbe::max_threads);
-        Ok(of.inherited.iter().copied().take(limit.unwrap_or(usize::MAX)).collect())
+        let mut cpus = of.by_default();
+        cpus.truncate(limit.unwrap_or(usize::MAX));
+        Ok(cpus)
     }
 
     /// The same for each probe that was named, in their order.
@@ -317,6 +320,37 @@ fn place(threads: Option<usize>, cpus: &[CpuId]) -> Result<Vec<CpuId>, RunError>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(clap::Parser)]
+    struct Parsed {
+        #[command(flatten)]
+        flags: RunFlags,
+    }
+
+    fn flags(words: &[&str]) -> RunFlags {
+        let words = std::iter::once(&"teiji").chain(words);
+        <Parsed as clap::Parser>::try_parse_from(words).unwrap().flags
+    }
+
+    /// Of what was inherited: isolated CPUs are not in it, and those of nohz_full are.
+    #[test]
+    fn cpus_that_are_set_apart_are_measured_by_default() {
+        let list = |cpus: &[u32]| cpus.iter().copied().map(CpuId).collect::<Vec<_>>();
+        for (inherited, set_apart, words, expected) in [
+            (&[0, 1, 2, 3][..], &[2, 3][..], &[][..], &[2, 3][..]),
+            (&[0, 1], &[2, 3], &[], &[0, 1]),
+            (&[0, 1, 2], &[2, 3], &[], &[2]),
+            (&[0, 1, 2, 3], &[], &[], &[0, 1, 2, 3]),
+            (&[0, 1, 2, 3], &[2, 3], &["-a", "0"], &[0]),
+        ] {
+            let of = ProcessCpus {
+                inherited: list(inherited),
+                usable: list(&[0, 1, 2, 3]),
+                set_apart: list(set_apart),
+            };
+            assert_eq!(flags(words).cpus(&of).unwrap(), list(expected), "{inherited:?}");
+        }
+    }
 
     #[test]
     fn threads_take_turns_on_cpus() {

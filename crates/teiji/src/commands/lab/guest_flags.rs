@@ -274,7 +274,7 @@ fn machine_of(kernel: &Kernel) -> anyhow::Result<Machine> {
 /// its kernel knows.
 pub fn cpus(guest: &Guest) -> ProcessCpus {
     let all: Vec<CpuId> = (0..guest.cpus).map(CpuId).collect();
-    ProcessCpus { inherited: all.clone(), usable: all }
+    ProcessCpus { inherited: all.clone(), usable: all, ..ProcessCpus::default() }
 }
 
 /// Whether a kernel that is given as a path is there: one that is mistyped should be known before

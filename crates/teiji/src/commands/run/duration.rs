@@ -86,9 +86,15 @@ mod tests {
 
     fn length_of(toml: &str) -> String {
         let plan = Plan::read(Path::new("plan.toml"), &mut |_| Ok(toml.to_owned())).unwrap();
-        let points =
-            points(&plan, &ProcessCpus { inherited: vec![CpuId(0)], usable: vec![CpuId(0)] })
-                .unwrap();
+        let points = points(
+            &plan,
+            &ProcessCpus {
+                inherited: vec![CpuId(0)],
+                usable: vec![CpuId(0)],
+                ..ProcessCpus::default()
+            },
+        )
+        .unwrap();
         text(&points, &plan.order.runs(points.len(), 0), Some(2))
     }
 

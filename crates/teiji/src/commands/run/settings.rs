@@ -77,7 +77,8 @@ impl PlanEntry {
         cpus.sort_unstable();
         cpus.dedup();
         // On the machine as it was: which CPUs there are is none of the plan's.
-        let then = ProcessCpus { inherited: cpus.clone(), usable: cpus.clone() };
+        let then =
+            ProcessCpus { inherited: cpus.clone(), usable: cpus.clone(), ..ProcessCpus::default() };
         let cpus = self
             .measured
             .cpus(&then)
@@ -379,8 +380,8 @@ mod tests {
     fn read(text: &str) -> Result<Vec<PlanEntry>, String> {
         let plan = Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap();
         let both = vec![CpuId(0), CpuId(1)];
-        points(&plan, &ProcessCpus { inherited: both.clone(), usable: both })
-            .map_err(|error| error.to_string())
+        let cpus = ProcessCpus { inherited: both.clone(), usable: both, ..ProcessCpus::default() };
+        points(&plan, &cpus).map_err(|error| error.to_string())
     }
 
     #[test]

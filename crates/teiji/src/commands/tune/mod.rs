@@ -33,7 +33,7 @@ use tune::{ChangeResult, KilledTuning, LoaderPlace, Tuning, TuningOptions, Tunin
                         above where it ended with 0.")]
 pub struct Args {
     /// CPUs that are to be on time; with --plan, --boot or a COMMAND [default: those that are
-    /// isolated, or all]
+    /// set apart, or all]
     #[arg(short = 'a', long, value_name = "LIST")]
     cpus: Option<CpuList>,
 

@@ -20,7 +20,8 @@ pub fn write(path: &Path, found: &Found, target: &Target) -> anyhow::Result<()> 
     let text = text(found, target)?;
     let plan = Plan::read(path, &mut |_| Ok(text.clone()))?;
     let cpus: Vec<CpuId> = (0..target.guest.cpus).map(CpuId).collect();
-    let points = settings::points(&plan, &ProcessCpus { inherited: cpus.clone(), usable: cpus })?;
+    let of_guest = ProcessCpus { inherited: cpus.clone(), usable: cpus, ..ProcessCpus::default() };
+    let points = settings::points(&plan, &of_guest)?;
     let asked = &found.tried[found.number].run;
     let again = points.first().and_then(|point| point.run.clone());
     let same = again.map(|again| Run { title: asked.title.clone(), ..again });
