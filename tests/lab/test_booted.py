@@ -106,14 +106,16 @@ class Isolated(Lab):
         cpus, warned, _ = measured("usual")
         self.assertEqual((cpus, len(warned)), ([0], 1), output["usual"])
         self.assertEqual(warned[0], {"code": "isolated-not-measured", "isolated": [1], "measured": [0], "left_out": [1]})
-        self.assertIn("solated CPU 1 not measured: add -a 1", output["usual"])
+        self.assertIn("CPU 1 is set apart and was not measured: add -a 1", output["usual"])
 
-        self.assertRegex(output["plan"], "solated CPU 1 not measured: add -a 1")
+        self.assertRegex(output["plan"], "CPU 1 is set apart and was not measured: add -a 1")
 
         # Only what the kernel refuses is refused.
         for name in ("absent", "forbidden"):
             self.assertRegex(output[name], r"error: CPU \d cannot be used: .*\n*.*exit 2$", name)
-        self.assertEqual(measured("confined")[:2], ([0], []), "no advice that the kernel would refuse")
+        cpus, warned, described = measured("confined")
+        self.assertEqual((cpus, warned), ([0], []), "no advice that the kernel would refuse")
+        self.assertIn({"code": "cpus-not-allowed", "allowed": [0], "left_out": [1]}, described["warnings"])
 
 
 if __name__ == "__main__":

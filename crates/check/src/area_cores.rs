@@ -2,10 +2,11 @@
 //! Threads that share a core with a CPU that is to be on time.
 
 use super::finding::{Check, Seen, check};
-use super::machine::{Machine, Purpose};
+use super::machine::{CheckOptions, Machine, Purpose};
 use super::sets::{sorted, without};
 use super::words::{cpu_words, each_of, for_each};
-use model::{Phrase, phrase};
+use host::HostRoot;
+use model::{Phrase, Warning, phrase};
 use plan::{CpuId, CpuList};
 
 pub(crate) const CHECKS: &[Check] =
@@ -57,6 +58,20 @@ fn cores_of(machine: &Machine<'_>, cpus: &[CpuId]) -> Vec<Vec<CpuId>> {
         cores.push(core);
     }
     cores
+}
+
+/// Warns of CPUs of one core that are measured together.
+pub fn siblings_measured(root: &HostRoot, measured: &[CpuId]) -> Option<Warning> {
+    let options = CheckOptions::to_measure(Some(sorted(measured.iter().copied())), 90);
+    let machine = Machine::new(root, &options);
+    let measured = machine.measured();
+    let mut cores = cores_of(&machine, &measured);
+    for core in &mut cores {
+        core.retain(|cpu| measured.contains(cpu));
+    }
+    let one_each = sorted(cores.iter().filter_map(|core| core.first().copied()));
+    cores.retain(|core| core.len() > 1);
+    (!cores.is_empty()).then_some(Warning::SiblingsMeasured { cores, one_each })
 }
 
 /// How cores are shared out: one CPU of each is on time.
@@ -150,6 +165,7 @@ fn left_idle(machine: &Machine<'_>, idle: &[CpuId]) -> Phrase {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::Status;
     use crate::one_finding::{OneFinding, finding};
     use crate::tests::files::{lay, put};
@@ -192,6 +208,24 @@ mod tests {
         let expected =
             "switch off its sibling: echo 0 | sudo tee /sys/devices/system/cpu/cpu7/online";
         assert_eq!(action(8, "", Some(&[3])), expected);
+    }
+
+    /// Of a core of which one CPU alone is measured there is nothing to say.
+    #[test]
+    fn siblings_that_are_measured_together() {
+        let (dir, root) = lay(&[("sys/devices/system/cpu/online", "0-3")]);
+        for cpu in 0..4 {
+            let siblings = format!("{},{}", cpu % 2, cpu % 2 + 2);
+            let file = format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+            put(&dir, &file, &siblings);
+        }
+        let list = |cpus: &[u32]| cpus.iter().copied().map(CpuId).collect::<Vec<_>>();
+        let warned = |cpus: &[u32]| siblings_measured(&root, &list(cpus));
+        assert_eq!(warned(&[0, 1]), None);
+        let (cores, one_each) = (vec![list(&[1, 3])], list(&[0, 1]));
+        assert_eq!(warned(&[0, 1, 3, 1]), Some(Warning::SiblingsMeasured { cores, one_each }));
+        let (cores, one_each) = (vec![list(&[0, 2]), list(&[1, 3])], list(&[0, 1]));
+        assert_eq!(warned(&[0, 1, 2, 3]), Some(Warning::SiblingsMeasured { cores, one_each }));
     }
 
     #[test]

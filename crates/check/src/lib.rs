@@ -87,6 +87,8 @@ use host::HostRoot;
 
 pub use advice::Advice;
 pub use agreement::repeated_arguments;
+pub use area_clock::takes_timers_of_others;
+pub use area_cores::siblings_measured;
 pub use area_frequency::SLOW_EXIT_US;
 pub use area_groups::groups_on_measured;
 pub use area_threads::OF_INTERRUPTS;

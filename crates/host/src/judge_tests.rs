@@ -129,6 +129,14 @@ fn frequencies_beyond_a_tenth() {
 }
 
 #[test]
+fn cpus_that_the_process_may_not_use() {
+    let warned = |usable: Vec<CpuId>| cpus_not_allowed(&cpus([0, 1, 2]), &usable);
+    let (allowed, left_out) = (cpus([0]), cpus([1, 2]));
+    assert_eq!(warned(cpus([0])), Some(Warning::CpusNotAllowed { allowed, left_out }));
+    assert_eq!(warned(cpus([0, 1, 2])), None);
+}
+
+#[test]
 fn isolated_cpus_that_were_left_out() {
     let ids = |ids: &[u32]| ids.iter().copied().map(CpuId).collect::<Vec<_>>();
     let warned = |isolated: &[u32], measured: &[u32], usable: &[u32]| {

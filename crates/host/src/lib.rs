@@ -41,4 +41,6 @@ pub use dma_latency::{DmaLatency, HostError};
 pub use other_work::other_work;
 pub use processes::{ProcessLines, ProcessTimes};
 pub use root::HostRoot;
-pub use warnings::{FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES, isolated_not_measured, warnings};
+pub use warnings::{
+    FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES, cpus_not_allowed, isolated_not_measured, warnings,
+};

@@ -51,6 +51,14 @@ pub fn isolated_not_measured(
     (!left_out.is_empty()).then(|| warning(left_out))
 }
 
+/// Warns of CPUs that are online and that the process may not ask for, as where its cpuset lacks
+/// them. For runs whose CPUs were not named.
+pub fn cpus_not_allowed(online: &[CpuId], usable: &[CpuId]) -> Option<Warning> {
+    let left_out: Vec<CpuId> = online.iter().copied().filter(|cpu| !usable.contains(cpu)).collect();
+    let warning = |left_out| Warning::CpusNotAllowed { allowed: usable.to_vec(), left_out };
+    (!left_out.is_empty()).then(|| warning(left_out))
+}
+
 fn governor(before: &HostFacts, after: &HostFacts) -> Option<Warning> {
     let mut found: BTreeMap<String, BTreeSet<CpuId>> = BTreeMap::new();
     for cpu in before.cpus.iter().chain(&after.cpus) {

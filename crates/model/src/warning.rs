@@ -175,13 +175,27 @@ pub enum Warning {
         before: Vec<CpuId>,
         after: Vec<CpuId>,
     },
-    /// Isolated CPUs that were left out by default.
+    /// CPUs that are isolated, or set apart otherwise, and were left out by default.
     IsolatedNotMeasured {
         isolated: Vec<CpuId>,
         /// CPUs that were measured.
         measured: Vec<CpuId>,
         /// Isolated CPUs that could have been measured.
         left_out: Vec<CpuId>,
+    },
+    /// CPUs that were left out by default because the process may not run there.
+    CpusNotAllowed {
+        /// CPUs that it may run on.
+        allowed: Vec<CpuId>,
+        /// The others that are online.
+        left_out: Vec<CpuId>,
+    },
+    /// CPUs of one core that were measured together.
+    SiblingsMeasured {
+        /// The measured CPUs of each such core.
+        cores: Vec<Vec<CpuId>>,
+        /// One CPU of each measured core.
+        one_each: Vec<CpuId>,
     },
     /// Something about the machine that is bad for latency, as `teiji check` finds it.
     MachineCheck {
@@ -352,6 +366,8 @@ impl Warning {
                 | Warning::StealTime { .. }
                 | Warning::CpuOfflineChanged { .. }
                 | Warning::IsolatedNotMeasured { .. }
+                | Warning::CpusNotAllowed { .. }
+                | Warning::SiblingsMeasured { .. }
                 | Warning::MachineCheck { .. }
                 | Warning::OtherWork { .. }
         )

@@ -94,6 +94,8 @@ impl Anonymiser<'_> {
             | Warning::StealTime { cpus: _ }
             | Warning::CpuOfflineChanged { before: _, after: _ }
             | Warning::IsolatedNotMeasured { isolated: _, measured: _, left_out: _ }
+            | Warning::CpusNotAllowed { allowed: _, left_out: _ }
+            | Warning::SiblingsMeasured { cores: _, one_each: _ }
             | Warning::StreamOffPeriod { period_ns: _, median_ns: _, intervals: _ }
             | Warning::RowsUntraced { thread: _, rows: _, measured: _ }
             | Warning::TraceEventsLost { events: _, buffer_kib: _, unfollowed: _ }

@@ -111,6 +111,8 @@ pub(crate) fn subject(warning: &Warning) -> String {
         | Warning::StealTime { .. }
         | Warning::CpuOfflineChanged { .. }
         | Warning::IsolatedNotMeasured { .. }
+        | Warning::CpusNotAllowed { .. }
+        | Warning::SiblingsMeasured { .. }
         | Warning::StreamOffPeriod { .. }
         | Warning::RowsUntraced { .. }
         | Warning::TraceEventsLost { .. }

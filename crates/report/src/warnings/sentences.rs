@@ -249,6 +249,27 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
                 Advice(tr!(isolated_not_measured_next, cpus)),
             )
         }
+        Warning::CpusNotAllowed { allowed, left_out } => {
+            let cpus = CpuList::format(left_out);
+            (
+                match left_out.as_slice() {
+                    [_] => tr!(cpu_not_allowed, cpus),
+                    _ => tr!(cpus_not_allowed, cpus),
+                },
+                tr!(cpus_not_allowed_seen, allowed = CpuList::format(allowed)),
+                advice(texts::cpus_not_allowed_next),
+            )
+        }
+        Warning::SiblingsMeasured { cores, one_each } => (
+            tr!(siblings_measured, cpus = CpuList::format(&cores.concat())),
+            tr!(
+                siblings_measured_seen,
+                cores = list(cores.iter().map(|core| {
+                    core.iter().map(ToString::to_string).collect::<Vec<_>>().join("+")
+                }))
+            ),
+            Advice(tr!(siblings_measured_next, cpus = CpuList::format(one_each))),
+        ),
         Warning::MachineCheck { check, found, why, action, found_phrase, action_phrase } => (
             tr!(bad_setting, check, found = localised_finding(found, found_phrase.as_ref())),
             match current_language() {

@@ -237,6 +237,11 @@ fn all() -> Vec<Warning> {
         },
         Warning::CpuOfflineChanged { before: cpus(&[0, 1, 2]), after: cpus(&[0, 2]) },
         isolated(&[1, 2, 3]),
+        Warning::CpusNotAllowed { allowed: cpus(&[0, 1]), left_out: cpus(&[2, 3]) },
+        Warning::SiblingsMeasured {
+            cores: vec![cpus(&[0, 4]), cpus(&[1, 5])],
+            one_each: cpus(&[0, 1]),
+        },
         machine_check("kernel-workers", Some("sudo chrt -o -p 0 THREAD")),
         machine_check("of-a-later-version", None),
         Warning::OtherWork { percent: 190.04, cpus: Vec::new(), processes: Vec::new() },
@@ -302,8 +307,10 @@ fn kind(warning: &Warning) -> usize {
         Warning::StreamOffPeriod { .. } => 36,
         Warning::FellBack { .. } => 37,
         Warning::MachineCheck { .. } => 38,
-        Warning::RealTimeTimeout { .. } => 39,
-        Warning::Other { .. } => 40,
+        Warning::CpusNotAllowed { .. } => 39,
+        Warning::SiblingsMeasured { .. } => 40,
+        Warning::RealTimeTimeout { .. } => 41,
+        Warning::Other { .. } => 42,
     }
 }
 
@@ -329,7 +336,7 @@ fn what_a_check_found_is_in_japanese_where_its_phrase_says_so() {
 #[test]
 fn every_kind_has_its_sentences_in_both_languages() {
     let all = all();
-    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=40).collect());
+    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=42).collect());
     for warning in &all {
         let (english, japanese) = (warning_text(warning), in_japanese(warning));
         assert!(!english.message.is_empty() && is_japanese(&japanese.message), "{japanese:?}");
@@ -551,14 +558,17 @@ fn texts_about_the_machine() {
 
     assert_eq!(
         output(&isolated(&[1, 2, 3])).message,
-        "Isolated CPUs 1-3 not measured: add -a 1-3."
+        "CPUs 1-3 are set apart and were not measured: add -a 1-3."
     );
-    assert_eq!(output(&isolated(&[1])).message, "Isolated CPU 1 not measured: add -a 1.");
+    assert_eq!(
+        output(&isolated(&[1])).message,
+        "CPU 1 is set apart and was not measured: add -a 1."
+    );
     assert_eq!(
         output(&isolated(&[1])).evidence,
-        "isolated: CPU 1-3; measured, by inherited affinity: CPU 0"
+        "set apart: CPU 1-3; measured, by inherited affinity: CPU 0"
     );
-    let message = "分離 CPU(isolcpus) 1-3 は測定していません。-a 1-3 を付けてください。";
+    let message = "専用に確保された CPU 1-3 は測定していません。-a 1-3 を付けてください。";
     assert_eq!(in_japanese(&isolated(&[1, 2, 3])).message, message);
 
     let change = FrequencyChange { cpu: CpuId(2), before_khz: 3_600_000, after_khz: 3_239_999 };

@@ -10,6 +10,7 @@ use crate::output;
 use crate::signals;
 use crate::suggestion::command;
 use anyhow::{Context, anyhow};
+use host::HostRoot;
 use judge::{Gate, Verdict};
 use model::{End, Recorded, TakenBy, Warning};
 use plan::Limit;
@@ -288,7 +289,7 @@ fn decide(
     let run = flags.run(&flags.cpus(&cpus)?)?;
     let probe = flags.chosen_probe()?;
     judge::check_meaning(&args.limits, &[&probe.statement(&run)])?;
-    let warnings = left_out(flags, &run, &cpus).into_iter().collect();
+    let warnings = of_cpus(flags, &run, &cpus);
     order(run, probe, warnings, directory.to_owned(), &cpus, started).map_err(|error| {
         match args.measured.interval_note() {
             Some(note) if error.is::<TooShort>() => anyhow!("{error}. {note}"),
@@ -299,12 +300,26 @@ fn decide(
 
 /// The CPUs this process runs on, and those it may ask for.
 pub fn process_cpus() -> anyhow::Result<ProcessCpus> {
-    probe::process_cpus().context("cannot read which CPUs this process may use")
+    runner::process_cpus().context("cannot read which CPUs this process may use")
 }
 
-/// What to say where nobody named CPUs and some are left out that are there to be measured.
-pub fn left_out(flags: &RunFlags, run: &Run, cpus: &ProcessCpus) -> Option<Warning> {
-    if flags.names_cpus() { None } else { runner::isolated_not_measured(run, &cpus.usable) }
+/// What to say of a run's CPUs: where nobody named them, of those that are left out and are there
+/// to be measured; and of those that share a core.
+pub fn of_cpus(flags: &RunFlags, run: &Run, cpus: &ProcessCpus) -> Vec<Warning> {
+    let is_elsewhere =
+        |probe: ChosenProbe| matches!(probe.statement(run).taken_by(), TakenBy::AnotherMachine);
+    if flags.chosen_probe().is_ok_and(is_elsewhere) {
+        return Vec::new();
+    }
+    let machine = HostRoot::system();
+    let left_out = || {
+        [
+            runner::isolated_not_measured(run, cpus),
+            host::cpus_not_allowed(&machine.online_cpus(), &cpus.usable),
+        ]
+    };
+    let by_default = (!flags.names_cpus()).then(left_out).into_iter().flatten();
+    by_default.chain([check::siblings_measured(&machine, &run.cpus)]).flatten().collect()
 }
 
 /// What the runner needs for a run on this machine, whose threads and loads may use these CPUs.

@@ -174,7 +174,7 @@ impl RunMaker for Maker<'_> {
         let asked = point.run.clone().context("it has no run")?;
         let asked = titled(asked, &point.label);
         let cpus = measure::process_cpus()?;
-        let warnings = measure::left_out(&point.measured, &asked, &cpus).into_iter().collect();
+        let warnings = measure::of_cpus(&point.measured, &asked, &cpus);
         let probe = point.measured.chosen_probe()?;
         let order =
             measure::order(asked, probe, warnings, recording.to_owned(), &cpus, Monotonic.now())?;

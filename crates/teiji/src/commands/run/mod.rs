@@ -14,7 +14,7 @@ pub use shipped::{PLANS as SHIPPED, about, text as shipped_text};
 pub use table::{Begun, TableDetail, fill, is_folder, limits, table, text};
 
 use crate::commands::lab::{chosen_qemu, kernel_of};
-use crate::commands::measure::{left_out, process_cpus, warn};
+use crate::commands::measure::{of_cpus, process_cpus, warn};
 use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
 use crate::output::{self, counted};
 use crate::signals;
@@ -367,13 +367,15 @@ fn name_files(plan: &mut Plan, quiet: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Before hours of runs on this machine: which CPUs they leave out without having been asked to.
+/// Before hours of runs on this machine: which CPUs they leave out without having been asked to,
+/// and which share a core.
 /// Each run's recording says it too.
-fn warn_of_cpus_left_out(points: &[PlanEntry]) -> anyhow::Result<()> {
+fn warn_of_cpus(points: &[PlanEntry]) -> anyhow::Result<()> {
     let cpus = process_cpus()?;
     let on_this_machine = points.iter().filter(|point| point.kernel.is_none());
     let mut warnings: Vec<_> = on_this_machine
-        .filter_map(|point| left_out(&point.measured, point.run.as_ref()?, &cpus))
+        .filter_map(|point| Some(of_cpus(&point.measured, point.run.as_ref()?, &cpus)))
+        .flatten()
         .collect();
     warnings.dedup();
     for warning in warnings {
@@ -391,7 +393,7 @@ fn execute(
     signals: &Signals,
     here: bool,
 ) -> CommandResult {
-    warn_of_cpus_left_out(points).map_err(Failure::run_failed)?;
+    warn_of_cpus(points).map_err(Failure::run_failed)?;
     let work = Work { folder, points, runs, signals, jobs: args.jobs, quiet: args.quiet, here };
     let (done, left_out, PlanResult { failed, signal, disk_failed }) = work.execute()?;
     let path = folder.path().display();
