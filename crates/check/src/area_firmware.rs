@@ -3,9 +3,39 @@
 
 use super::area_virtual::hypervisor;
 use super::finding::{Check, Seen, check};
-use super::machine::Machine;
+use super::machine::{Machine, Purpose};
+use std::path::Path;
 
-pub(crate) const CHECKS: &[Check] = &[check("system-management-interrupts", &[], interrupts)];
+pub(crate) const CHECKS: &[Check] = &[
+    check("system-management-interrupts", &[], interrupts),
+    check("firmware-timers", &[], timers),
+];
+
+/// Timers of systemd whose service asks firmware of many devices.
+const TIMERS: [&str; 1] = ["fwupd-refresh.timer"];
+/// Where a timer that is enabled has its link, and where one that is masked has another.
+const ENABLED: [&str; 2] =
+    ["etc/systemd/system/timers.target.wants", "usr/lib/systemd/system/timers.target.wants"];
+const MASKED: &str = "etc/systemd/system";
+
+/// On CPUs for packets nothing else takes all CPUs at once.
+fn timers(machine: &Machine<'_>) -> Option<Seen> {
+    if machine.options.purpose != Purpose::Telco {
+        return None;
+    }
+    let is_enabled = |timer: &&str| {
+        let has_link = |folder: &str| machine.names(folder).iter().any(|name| name == timer);
+        let mask = machine.root().path(&format!("{MASKED}/{timer}"));
+        let is_masked = std::fs::read_link(mask).is_ok_and(|to| to == Path::new("/dev/null"));
+        !is_masked && ENABLED.into_iter().any(has_link)
+    };
+    let enabled: Vec<&str> = TIMERS.into_iter().filter(is_enabled).collect();
+    if enabled.is_empty() {
+        return None;
+    }
+    let timers = enabled.join(" ");
+    Seen::warn(format!("{timers} enabled"), format!("sudo systemctl disable --now {timers}"))
+}
 
 /// The maker of an x86 processor.
 fn maker(machine: &Machine<'_>) -> Option<String> {

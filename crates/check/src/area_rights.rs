@@ -10,11 +10,13 @@ use super::machine::Machine;
 use model::RefusalCause;
 use plan::{Nanos, Policy, Scheduling};
 use rustix::io::Errno;
+use super::pam_limits::{limit_lines, passed_over};
 
 pub(crate) const CHECKS: &[Check] = &[
     check("rights-real-time", ALL, real_time),
     check("real-time-timeout", ALL, timeout),
     check("rights-locked-memory", ALL, locked_memory),
+    check("rights-limits", ALL, passed_over),
     check("rights-idle-states", &[], idle_states),
 ];
 
@@ -54,21 +56,9 @@ fn limits(machine: &Machine<'_>, name: &str) -> Option<(String, String)> {
 
 const UNLIMITED: &str = "unlimited";
 
-/// Lines of the files that give limits to those who log in: see limits.conf(5).
-fn limit_lines(machine: &Machine<'_>) -> Vec<String> {
-    const FOLDER: &str = "etc/security/limits.d";
-    let files = machine.names(FOLDER).into_iter().filter(|name| name.ends_with(".conf"));
-    let paths = std::iter::once("etc/security/limits.conf".to_owned())
-        .chain(files.map(|name| format!("{FOLDER}/{name}")));
-    paths
-        .filter_map(|path| machine.text(&path))
-        .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
-        .collect()
-}
-
 /// The group that such a line gives enough of an item.
 fn granted<'a>(line: &'a str, item: &str, is_enough: &dyn Fn(&str) -> bool) -> Option<&'a str> {
-    let mut words = line.split('#').next()?.split_whitespace();
+    let mut words = line.split_whitespace();
     let (domain, kind, named, value) = (words.next()?, words.next()?, words.next()?, words.next()?);
     (kind == "-" && named == item && is_enough(value)).then(|| domain.strip_prefix('@')).flatten()
 }
@@ -90,7 +80,11 @@ fn group(machine: &Machine<'_>) -> (String, Vec<String>) {
     };
     let lines = limit_lines(machine);
     let with = |item: &'static str, is_enough: &dyn Fn(&str) -> bool| -> Vec<String> {
-        lines.iter().filter_map(|line| granted(line, item, is_enough)).map(str::to_owned).collect()
+        lines
+            .iter()
+            .filter_map(|line| granted(&line.text, item, is_enough))
+            .map(str::to_owned)
+            .collect()
     };
     let (prioritised, locking) = (with("rtprio", &is_high), with("memlock", &is_unlimited));
     let both = prioritised.iter().find(|group| locking.contains(group));

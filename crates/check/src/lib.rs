@@ -64,6 +64,7 @@ mod machine;
 mod of_run;
 #[cfg(test)]
 mod one_finding;
+mod pam_limits;
 #[cfg(test)]
 mod phrases_tests;
 mod preemption;
