@@ -3,6 +3,9 @@
 
 use super::finding::{ALL, Check, Seen, tunable};
 use super::machine::Machine;
+use super::recommended::tickless;
+use super::sets::without;
+use super::words::cpu_words;
 use host::{FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES};
 use model::{Phrase, phrase};
 
@@ -41,10 +44,28 @@ fn clocksource(machine: &Machine<'_>) -> Option<Seen> {
     Seen::bad(phrase!("slow-clock", clock = current, clocks = available), action)
 }
 
+/// Whether timers of other CPUs may move to those that are to be on time. They do not to CPUs that
+/// nohz_full= set apart at boot, whose own timers move to others.
+pub fn takes_timers_of_others(machine: &Machine<'_>) -> bool {
+    machine.has_chosen_cpus() && !without(&machine.measured(), &tickless(machine)).is_empty()
+}
+
 fn timer_migration(machine: &Machine<'_>) -> Option<Seen> {
+    const OFF: &str = "sudo sysctl kernel.timer_migration=0";
     match machine.number("proc/sys/kernel/timer_migration")? {
         0 => Seen::ok("off"),
         _ if !machine.has_chosen_cpus() => Seen::ok("on; no CPUs are set apart"),
-        _ => Seen::warn("on", "sudo sysctl kernel.timer_migration=0"),
+        _ if takes_timers_of_others(machine) => Seen::warn(
+            "on",
+            format!(
+                "for CPUs that programs get while the machine runs: {OFF}. For CPUs that \
+                 nohz_full= sets apart at boot leave it on: their timers move to others"
+            ),
+        ),
+        _ => Seen::ok(format!(
+            "on: the timers of {}, which nohz_full= sets apart at boot, move to others. For CPUs \
+             that programs get while the machine runs: {OFF}",
+            cpu_words(&machine.measured())
+        )),
     }
 }

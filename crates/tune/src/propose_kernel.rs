@@ -4,7 +4,7 @@
 use super::propose_interrupts::without_measured;
 use super::setting::Form;
 use super::wanted::Wanted;
-use check::Machine;
+use check::{Machine, takes_timers_of_others};
 use host::kernel;
 use host::{FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES};
 use plan::CpuList;
@@ -29,7 +29,7 @@ fn lowered(machine: &Machine<'_>, file: &str, good: i64) -> Vec<Wanted> {
 }
 
 pub(super) fn timer_migration(machine: &Machine<'_>) -> Vec<Wanted> {
-    if machine.has_chosen_cpus() {
+    if takes_timers_of_others(machine) {
         lowered(machine, "proc/sys/kernel/timer_migration", 0)
     } else {
         Vec::new()
