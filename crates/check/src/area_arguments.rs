@@ -4,7 +4,8 @@
 
 use super::advice;
 use super::agreement::{agreement, with_interrupts};
-use super::finding::{ALL, Check, Seen, check};
+use super::finding::{ALL, Check, Seen, check, of_config};
+use super::harmful_arguments::harmful;
 use super::isolating::{ISOLATING, cpus_of, highest_cpu, is_of_balancing};
 use super::machine::{Machine, Purpose};
 use super::recommended::{
@@ -18,7 +19,7 @@ use model::{Phrase, phrase};
 use plan::CpuId;
 
 pub(crate) const CHECKS: &[Check] = &[
-    check("isolation", &[Purpose::Telco], isolation),
+    of_config("isolation", &[Purpose::Telco], isolation),
     check("arguments-agree", ALL, agreement),
     check("arguments-in-effect", ALL, in_effect),
     check("arguments-spelled", ALL, spelling),
@@ -30,11 +31,14 @@ pub(crate) const CHECKS: &[Check] = &[
 ];
 
 fn isolation(machine: &Machine<'_>) -> Option<Seen> {
+    if machine.options.config.is_some() {
+        let (found, action) =
+            (phrase!("no-isolation-built-in"), "build it with CONFIG_CPU_ISOLATION=y");
+        let is_lacking = built_with(machine, "CPU_ISOLATION") == Some(false);
+        return is_lacking.then(|| Seen::bad(found, action)).flatten();
+    }
     if machine.online.len() == 1 {
         return None;
-    }
-    if machine.options.config.is_some() && built_with(machine, "CPU_ISOLATION") == Some(false) {
-        return Seen::bad(phrase!("no-isolation-built-in"), "build it with CONFIG_CPU_ISOLATION=y");
     }
     let measured = machine.measured();
     let open = without(&measured, &machine.isolated);

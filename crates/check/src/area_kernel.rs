@@ -4,7 +4,7 @@
 use super::config::KernelConfig;
 use super::debug_options::debug_options;
 use super::distribution::real_time_kernel;
-use super::finding::{ALL, Check, Seen, check};
+use super::finding::{ALL, Check, Seen, of_config};
 use super::machine::{Machine, Purpose};
 use super::preemption::{self, dynamic_mode, is_preempted_at_once};
 use super::recommended::{also, boot_with, built_with, offloaded, tickless};
@@ -14,14 +14,14 @@ use model::{Phrase, phrase};
 use plan::CpuId;
 
 pub(crate) const CHECKS: &[Check] = &[
-    check("preemption", &[Purpose::Robotics, Purpose::Telco], preemption),
-    check("kernel-config", &[], kernel_config),
-    check("high-resolution-timers", ALL, high_resolution_timers),
-    check("tick-rate", &[], tick_rate),
-    check("full-dynticks", &[Purpose::Telco], full_dynticks),
-    check("rcu-callbacks", &[Purpose::Telco], rcu_callbacks),
-    check("debug-options", ALL, debug_options),
-    check("frequency-scaling-built", &[], frequency_scaling),
+    of_config("preemption", &[Purpose::Robotics, Purpose::Telco], preemption),
+    of_config("kernel-config", &[], kernel_config),
+    of_config("high-resolution-timers", ALL, high_resolution_timers),
+    of_config("tick-rate", &[], tick_rate),
+    of_config("full-dynticks", &[Purpose::Telco], full_dynticks),
+    of_config("rcu-callbacks", &[Purpose::Telco], rcu_callbacks),
+    of_config("debug-options", ALL, debug_options),
+    of_config("frequency-scaling-built", &[], frequency_scaling),
 ];
 
 fn preemption(machine: &Machine<'_>) -> Option<Seen> {

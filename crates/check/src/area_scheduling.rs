@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What the kernel lets run when: throttling, watchdogs, statistics.
 
-use super::finding::{ALL, Check, Seen, check, tunable};
+use super::finding::{ALL, Check, Seen, check, of_config, tunable};
 use super::machine::{Machine, Purpose};
 use super::rt_share::{group_scheduling, throttling};
 use super::words::listed;
@@ -9,7 +9,7 @@ use model::phrase;
 
 pub(crate) const CHECKS: &[Check] = &[
     tunable("rt-throttling", ALL, throttling),
-    check("rt-group-scheduling", ALL, group_scheduling),
+    of_config("rt-group-scheduling", ALL, group_scheduling),
     tunable("watchdogs", &[Purpose::Telco], watchdogs),
     tunable("statistics-interval", &[], statistics),
     check("timer-slack", ALL, timer_slack),

@@ -2,8 +2,8 @@
 //! The kernel's configuration, from wherever it is: `/proc/config.gz`, `/boot`, the modules'
 //! folder, a kernel image, or a file.
 
-use super::debug_table::{DEBUG_ARGUMENTS, DEBUG_OPTIONS};
-use super::words::is_one_off;
+use super::asked_options::is_asked;
+use super::odd_lines::{OddLines, is_of_older};
 use host::HostRoot;
 use host::regular_file::{MAX_BYTES, text_of};
 use model::kernel_version;
@@ -12,7 +12,6 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::LazyLock;
 use system::rights;
 
 /// Larger than any kernel, decompressed, bytes.
@@ -23,81 +22,6 @@ const BEGIN: &[u8] = b"IKCFG_ST";
 /// So much of a file decides whether it is a text, bytes.
 const CHUNK: usize = 8 << 10;
 
-/// Options that checks ask for, beside those of [`DEBUG_OPTIONS`] and [`DEBUG_ARGUMENTS`]. A
-/// configuration has ten thousand others, which are not kept: a measuring program has no memory for
-/// them.
-const ASKED: [&str; 37] = [
-    "COMPACTION",
-    "CPU_FREQ",
-    "CPU_FREQ_DEFAULT_GOV_CONSERVATIVE",
-    "CPU_FREQ_DEFAULT_GOV_ONDEMAND",
-    "CPU_FREQ_DEFAULT_GOV_PERFORMANCE",
-    "CPU_FREQ_DEFAULT_GOV_POWERSAVE",
-    "CPU_FREQ_DEFAULT_GOV_SCHEDUTIL",
-    "CPU_FREQ_DEFAULT_GOV_USERSPACE",
-    "CPU_IDLE",
-    "CPU_ISOLATION",
-    "DEBUG_KMEMLEAK_DEFAULT_OFF",
-    "EVL",
-    "EVL_LATENCY_USER",
-    "EVL_LATMUS",
-    "HIGH_RES_TIMERS",
-    "HWLAT_TRACER",
-    "HZ",
-    "KASAN_HW_TAGS",
-    "KSM",
-    "MIGRATION",
-    "NO_HZ_FULL",
-    "PREEMPT",
-    "PREEMPT_DYNAMIC",
-    "PREEMPT_LAZY",
-    "PREEMPT_NONE",
-    "PREEMPT_RT",
-    "PREEMPT_RT_FULL",
-    "PREEMPT_VOLUNTARY",
-    "RCU_NOCB_CPU",
-    "RCU_NOCB_CPU_ALL",
-    "RCU_NOCB_CPU_DEFAULT_ALL",
-    "RT_GROUP_SCHED",
-    "RT_GROUP_SCHED_DEFAULT_DISABLED",
-    "TRANSPARENT_HUGEPAGE",
-    "XENOMAI",
-    "XENO_DRIVERS_AUTOTUNE",
-    "XENO_OPT_TIMING_SCHEDLAT",
-];
-
-static ALL_ASKED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-    let of_arguments = DEBUG_ARGUMENTS.iter().map(|debug| debug.option);
-    ASKED.into_iter().chain(DEBUG_OPTIONS).chain(of_arguments).collect()
-});
-
-fn is_asked(option: &str) -> bool {
-    ALL_ASKED.contains(option)
-}
-
-/// An asked option that a name looks like: of that length and more, one letter may be wrong.
-const MIN_MISSPELLED: usize = 8;
-
-/// Others of nearly the same spelling, which are right.
-const RIGHT_TOO: [&str; 3] =
-    ["KASAN_SW_TAGS", "XENO_OPT_TIMING_KSCHEDLAT", "XENO_OPT_TIMING_USCHEDLAT"];
-
-fn looks_like(option: &str) -> Option<&'static str> {
-    // A configuration has ten thousand options, so most names differ by little.
-    let is_near = |asked: &str| {
-        asked.len() >= MIN_MISSPELLED
-            && asked.len().abs_diff(option.len()) <= 1
-            && (asked.as_bytes().first() == option.as_bytes().first()
-                || asked.as_bytes().last() == option.as_bytes().last())
-    };
-    ASKED.into_iter().chain(DEBUG_OPTIONS).find(|asked| is_near(asked) && is_one_off(asked, option))
-}
-
-/// More lines that say nothing are not named.
-const MAX_ODD: usize = 3;
-/// Letters of such a line that are shown.
-const MAX_SHOWN: usize = 40;
-
 /// A kernel's configuration, as far as checks ask for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelConfig {
@@ -105,7 +29,7 @@ pub struct KernelConfig {
     /// Version and patch level of the kernel that it is for.
     version: Option<(u32, u32)>,
     source: String,
-    /// Lines that say nothing of an option, or of one that is misspelled.
+    /// Lines that say nothing of an option, that say it again, or of one that is unknown.
     odd: Vec<String>,
 }
 
@@ -115,19 +39,17 @@ impl KernelConfig {
     fn read(mut text: impl BufRead, source: &str, is_checked: bool) -> Option<KernelConfig> {
         let (mut config, mut has_options) =
             (KernelConfig { source: source.to_owned(), ..KernelConfig::default() }, false);
-        let (mut line, mut number) = (Vec::new(), 0_u32);
+        let (mut line, mut odd) = (Vec::new(), OddLines::default());
         while matches!(text.read_until(b'\n', &mut line), Ok(1..)) {
-            number += 1;
             let text = text_of(line);
             has_options |= config.add(text.trim_ascii());
-            if is_checked && config.odd.len() < MAX_ODD {
-                config
-                    .odd
-                    .extend(odd(text.trim_ascii()).map(|odd| format!("line {number}: {odd}")));
+            if is_checked {
+                odd.see(text.trim_ascii(), config.version);
             }
             line = text.into_bytes();
             line.clear();
         }
+        config.odd = odd.said();
         has_options.then_some(config)
     }
 
@@ -151,7 +73,7 @@ impl KernelConfig {
     }
 
     fn set(&mut self, option: &str, value: &str) {
-        if !is_asked(option) {
+        if !is_asked(option) || is_of_older(option, self.version) {
             return;
         }
         // The last of several lines counts.
@@ -223,7 +145,7 @@ impl KernelConfig {
         self.version
     }
 
-    /// What is odd about lines of it, the first of them.
+    /// What is odd about lines of it.
     pub(crate) fn odd(&self) -> &[String] {
         &self.odd
     }
@@ -231,26 +153,6 @@ impl KernelConfig {
     pub(crate) fn source(&self) -> &str {
         &self.source
     }
-}
-
-/// What is odd about a line, where something is.
-fn odd(line: &str) -> Option<String> {
-    let comment = line.strip_prefix('#').map(str::trim);
-    let option = match comment {
-        Some(comment) => comment.strip_prefix("CONFIG_")?.strip_suffix(" is not set")?,
-        None => match line.strip_prefix("CONFIG_").and_then(|line| line.split_once('=')) {
-            Some((option, _)) => option,
-            None if line.is_empty() => return None,
-            None => {
-                return Some(format!(
-                    "'{}' says nothing of an option",
-                    line.chars().take(MAX_SHOWN).collect::<String>()
-                ));
-            }
-        },
-    };
-    let meant = looks_like(option).filter(|_| !is_asked(option) && !RIGHT_TOO.contains(&option))?;
-    Some(format!("CONFIG_{option} looks like CONFIG_{meant}"))
 }
 
 const NO_LINE: &str = "it holds no kernel configuration: it has no line such as CONFIG_HZ=250";
@@ -375,28 +277,6 @@ mod tests {
             assert!(!config.has("PREEMPT_RT") && !config.has("KASAN"));
             assert_eq!(config.options.len(), 2, "only what checks ask for: {config:?}");
         }
-    }
-
-    #[test]
-    fn lines_that_say_nothing_are_named() {
-        let read = |text: &str| KernelConfig::read(text.as_bytes(), "", true).unwrap().odd;
-        let odd = read(
-            "CONFIG_HZ=250\n\n# a comment\nCONFIG_PREEMT_RT=y\n# CONFIG_NO_HZ_FUL is not \
-             set\nPREEMPT_RT=y\n<<<<<<<\n",
-        );
-        let expected = [
-            "line 4: CONFIG_PREEMT_RT looks like CONFIG_PREEMPT_RT",
-            "line 5: CONFIG_NO_HZ_FUL looks like CONFIG_NO_HZ_FULL",
-            "line 6: 'PREEMPT_RT=y' says nothing of an option",
-        ];
-        assert_eq!(odd, expected);
-        assert!(
-            read(
-                "CONFIG_PREEMPT_RCU=y\nCONFIG_PREEMPT_RT=y\n# CONFIG_KMSAN is not \
-                 set\nCONFIG_KASAN_SW_TAGS=y\n"
-            )
-            .is_empty()
-        );
     }
 
     /// As somebody leaves it who edits it by hand.

@@ -70,6 +70,9 @@ pub struct Check {
     pub id: &'static str,
     /// Whether it can be changed while the machine runs, by writing to files.
     pub tunable: bool,
+    /// Whether a kernel's configuration decides it alone, so that one can be looked at that does
+    /// not run.
+    pub(crate) is_of_config: bool,
     /// For which purposes it is as bad as it was seen; for the others it warns at most.
     pub(crate) matters: &'static [Purpose],
     /// Looks; none where the machine does not have it.
@@ -81,7 +84,7 @@ pub(crate) const fn check(
     matters: &'static [Purpose],
     look: fn(&Machine<'_>) -> Option<Seen>,
 ) -> Check {
-    Check { id, tunable: false, matters, look }
+    Check { id, tunable: false, is_of_config: false, matters, look }
 }
 
 pub(crate) const fn tunable(
@@ -89,7 +92,16 @@ pub(crate) const fn tunable(
     matters: &'static [Purpose],
     look: fn(&Machine<'_>) -> Option<Seen>,
 ) -> Check {
-    Check { id, tunable: true, matters, look }
+    Check { id, tunable: true, is_of_config: false, matters, look }
+}
+
+/// A check of what a kernel's configuration decides.
+pub(crate) const fn of_config(
+    id: &'static str,
+    matters: &'static [Purpose],
+    look: fn(&Machine<'_>) -> Option<Seen>,
+) -> Check {
+    Check { id, tunable: false, is_of_config: true, matters, look }
 }
 
 impl Check {

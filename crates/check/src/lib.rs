@@ -42,6 +42,7 @@ mod area_threads;
 mod area_time;
 mod area_virtual;
 mod arguments;
+mod asked_options;
 mod board;
 mod board_config;
 mod cgroups;
@@ -61,6 +62,7 @@ mod harmful_arguments;
 mod interrupt_lines;
 mod isolating;
 mod machine;
+mod odd_lines;
 mod of_run;
 #[cfg(test)]
 mod one_finding;

@@ -133,6 +133,13 @@ impl<'a> Machine<'a> {
         self.is_ordinary || self.has_ordinary_threads
     }
 
+    /// Without what the running kernel was booted with: another one is asked about.
+    pub(crate) fn not_running(mut self) -> Self {
+        (self.arguments, self.isolated) = (Arguments::default(), Vec::new());
+        self.set_apart = OnceCell::from(None);
+        self
+    }
+
     /// Whether no thread of a program that is measured has a real-time policy.
     pub(crate) fn is_ordinary(&self) -> bool {
         self.is_ordinary
@@ -171,6 +178,9 @@ impl<'a> Machine<'a> {
 
     /// Whether a co-kernel shares the machine with Linux.
     pub fn has_co_kernel(&self) -> bool {
+        if let Some(config) = &self.options.config {
+            return config.has("XENOMAI") || config.has("EVL");
+        }
         self.exists("proc/xenomai/version") || self.exists("sys/class/evl/control/state")
     }
 

@@ -46,7 +46,7 @@ pub use never::NeverTouched;
 pub use planning::{TuningOptions, is_tuned_only_when_asked};
 
 #[cfg(test)]
-use check::{CheckOptions, Finding, Purpose, Status};
+use check::{CheckOptions, Finding, KernelConfig, Purpose, Status};
 #[cfg(test)]
 use host::HostRoot;
 

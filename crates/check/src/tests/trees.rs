@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Captured machines as trees of files, for the tests of this crate and of `tune`.
 
-use crate::{CheckOptions, Finding, Purpose, Status};
+use crate::{CheckOptions, Finding, KernelConfig, Purpose, Status};
 use host::HostRoot;
 use plan::CpuId;
 use std::fs;
@@ -30,7 +30,9 @@ pub(crate) fn laid_out(text: &str) -> (tempfile::TempDir, CheckOptions) {
     });
     let cpus =
         after("-a").map(|list| list.split(',').map(|cpu| CpuId(cpu.parse().unwrap())).collect());
-    (dir, CheckOptions { purpose, cpus, priority: 90, config: None })
+    let config = after("--kernel-config")
+        .map(|file| KernelConfig::from_file(&dir.path().join(file)).unwrap());
+    (dir, CheckOptions { purpose, cpus, priority: 90, config })
 }
 
 /// What is found, in English.

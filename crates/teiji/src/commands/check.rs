@@ -34,7 +34,7 @@ pub struct Args {
     )]
     prio: u8,
 
-    /// A kernel configuration to look at instead of the running kernel's
+    /// A kernel configuration to look at instead of this machine
     #[arg(long, value_name = "FILE")]
     kernel_config: Option<PathBuf>,
 
@@ -124,8 +124,13 @@ fn as_text(options: &CheckOptions, findings: &[Finding], tuned: &[CpuId], root: 
     let count = |status| findings.iter().filter(|finding| finding.status == status).count();
     let counts = ORDER.map(|status| format!("{} {}", count(status), status.word())).join(", ");
     let on = options.cpus.as_ref().map(|cpus| format!(", {}", cpu_words(cpus))).unwrap_or_default();
+    let of = if options.config.is_some() {
+        " a kernel's configuration, and nothing of this machine,"
+    } else {
+        ""
+    };
     let mut text = format!(
-        "{counts}. Checked for {}{on}, priority {}.\n\n",
+        "{counts}. Checked{of} for {}{on}, priority {}.\n\n",
         options.purpose.word(),
         options.priority
     );

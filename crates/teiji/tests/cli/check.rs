@@ -50,16 +50,31 @@ fn files_stand_for_another_machine() {
         "CONFIG_PREEMPT_RT=y\nCONFIG_HIGH_RES_TIMERS=y\nCONFIG_PROVE_LOCKING=y\n\
          CONFIG_RCU_NOCB_CPU=y\n",
     );
-    let output = place.teiji("check --root m --kernel-config config");
+    let output = place.teiji("check --root m");
     assert_eq!(output.code, Some(1), "{output:?}");
     assert!(output.out.contains("rcu_nocbs=0 names CPU 0 and not CPUs 1-3"), "{output:?}");
     assert!(output.out.contains("boot with rcu_nocbs=1-3"), "{output:?}");
+    let output = place.teiji("check --root m --kernel-config config");
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert!(!output.out.contains("rcu_nocbs="), "nothing of the machine: {output:?}");
     assert!(
         output.out.contains("PROVE_LOCKING")
             && output.out.contains("scripts/config -d PROVE_LOCKING"),
         "{output:?}"
     );
     let json = findings(&place.teiji("check --root m --kernel-config config --json").out);
+    let names: Vec<&str> = json.iter().map(|finding| finding["id"].as_str().unwrap()).collect();
+    let expected = [
+        "preemption",
+        "kernel-config",
+        "high-resolution-timers",
+        "full-dynticks",
+        "rcu-callbacks",
+        "debug-options",
+        "frequency-scaling-built",
+        "isolation",
+    ];
+    assert_eq!(names, expected);
     assert_eq!(json.iter().find(|finding| finding["id"] == "preemption").unwrap()["status"], "ok");
 }
 
