@@ -5,7 +5,7 @@ use super::finding::{ALL, Check, Seen, Status, check, tunable};
 use super::machine::{Machine, Purpose};
 use super::thread::{RANK_OF_DEADLINE, Thread, is_handler, is_raised_worker};
 use super::threads_above::{
-    Above, guard, guards_above, interrupt_threads_above, lowering, threads_above,
+    Above, guard, guards_above, interrupt_threads_above, lowering, measuring_above, threads_above,
 };
 use super::words::{cpu_words, for_each};
 use model::{Phrase, phrase};
@@ -47,10 +47,13 @@ fn above(machine: &Machine<'_>) -> Option<Seen> {
     let guard_words = |above: &Above<'_>| {
         Some(phrase!("guard", thread = above.words(), guards = guard(above.thread)?))
     };
-    let found = above.iter().map(Above::words).chain(guards.iter().filter_map(guard_words));
-    let found = Phrase::joined("comma", found);
-    if !above.is_empty() {
-        return Seen::bad(found, lowering(machine, &above, u8::MAX));
+    let measuring = measuring_above(machine);
+    let lowered = (!above.is_empty()).then(|| lowering(machine, &above, u8::MAX));
+    let alone = (!measuring.is_empty()).then(|| phrase!("measure-one-by-one"));
+    let found = above.iter().map(Above::words).chain(measuring);
+    let found = Phrase::joined("comma", found.chain(guards.iter().filter_map(guard_words)));
+    if lowered.is_some() || alone.is_some() {
+        return Seen::bad(found, Phrase::joined("and", lowered.into_iter().chain(alone)));
     }
     if !guards.is_empty() {
         return Some(Seen { status: Status::Warn, found, action: None });

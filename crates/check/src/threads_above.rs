@@ -2,10 +2,12 @@
 //! Threads that come before what is to be on time.
 
 use super::machine::Machine;
+use super::sets::sorted;
 use super::thread::{SCHED_RR, Thread, is_handler, is_raised_worker};
 use super::words::{cpu_words, for_each};
 use model::{Phrase, phrase};
 use plan::CpuId;
+use std::collections::BTreeMap;
 
 /// A thread that comes before what is to be on time, and on which of its CPUs.
 pub struct Above<'a> {
@@ -49,15 +51,50 @@ pub(crate) fn all_above<'a>(machine: &'a Machine<'_>) -> Vec<Above<'a>> {
 pub(crate) const STOPPERS: [&str; 3] = ["migration/", "cpuhp/", "idle_inject/"];
 
 /// Threads that come before what is to be on time, but for handlers of interrupts, for workers of
-/// the kernel, whose priority is wrong wherever they run, and for those that guard the machine.
+/// the kernel, whose priority is wrong wherever they run, for those that guard the machine, and for
+/// those of another teiji that measures.
 pub fn threads_above<'a>(machine: &'a Machine<'_>) -> Vec<Above<'a>> {
     let mut above = all_above(machine);
     above.retain(|Above { thread, .. }| {
         let is_stopper =
             thread.is_kernel && STOPPERS.iter().any(|name| thread.name.starts_with(name));
-        !is_stopper && !is_handler(thread) && !is_raised_worker(thread) && guard(thread).is_none()
+        !is_stopper
+            && !is_handler(thread)
+            && !is_raised_worker(thread)
+            && guard(thread).is_none()
+            && !is_of_measuring(machine, thread)
     });
     above
+}
+
+/// Whether a thread is one of those with which a teiji measures, as its name says.
+fn measures(thread: &Thread) -> bool {
+    let number = thread.name.strip_prefix("teiji-").unwrap_or_default();
+    !thread.is_kernel && !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit())
+}
+
+/// Whether a thread is one of a process that measures so.
+fn is_of_measuring(machine: &Machine<'_>, thread: &Thread) -> bool {
+    machine.threads().iter().any(|other| other.pid == thread.pid && measures(other))
+}
+
+/// Other teijis that measure, and come before what is to be on time.
+pub(crate) fn measuring_above(machine: &Machine<'_>) -> Vec<Phrase> {
+    let mut by_process: BTreeMap<u32, Vec<Above<'_>>> = BTreeMap::new();
+    for above in all_above(machine).into_iter().filter(|above| measures(above.thread)) {
+        by_process.entry(above.thread.pid).or_default().push(above);
+    }
+    let words = |(process, threads): (u32, Vec<Above<'_>>)| {
+        let highest = threads.first()?.thread;
+        let scheduling = match highest.policy {
+            _ if highest.is_deadline() => "SCHED_DEADLINE".to_owned(),
+            SCHED_RR => format!("SCHED_RR {}", highest.priority),
+            _ => format!("SCHED_FIFO {}", highest.priority),
+        };
+        let cpus = cpu_words(&sorted(threads.into_iter().flat_map(|above| above.cpus)));
+        Some(phrase!("teiji-measures", process = process.to_string(), cpus, scheduling))
+    };
+    by_process.into_iter().filter_map(words).collect()
 }
 
 /// Threads that come before what is to be on time and have to, because they guard the machine.
