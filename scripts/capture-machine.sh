@@ -61,7 +61,23 @@ done
 for file in lib/modules/"$(uname -r)"/kernel/kernel/configs.ko*; do
     [ -f "$file" ] && echo "=== $file"
 done
-# Of mounts only that of the root folder.
+# Names of the parameters of modules that arguments name, and not what they are.
+for module in $(tr ' ' '\n' <proc/cmdline 2>/dev/null | sed -n 's/^\([A-Za-z0-9_-]*\)\..*/\1/p' | tr - _ | sort -u); do
+    for file in sys/module/"$module"/parameters/*; do
+        [ -f "$file" ] && echo "=== $file"
+    done
+done
+# What the first process is, and where it may run.
+for file in proc/1/comm proc/1/status; do
+    if [ -r "$file" ]; then
+        echo "=== $file"
+        grep -E '^[^:]*$|^Cpus_allowed_list:' "$file"
+    fi
+done
+# Timers that are enabled.
+for file in etc/systemd/system/timers.target.wants/* usr/lib/systemd/system/timers.target.wants/*; do
+    [ -e "$file" ] && echo "=== $file"
+done
 # Of mounts only that of the root folder, and that of the CPUs of control groups, version 1.
 if [ -r proc/self/mountinfo ]; then
     echo '=== proc/self/mountinfo'

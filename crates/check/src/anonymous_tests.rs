@@ -30,9 +30,24 @@ fn every_check_says_why_without_a_name() {
     assert_eq!(anonymous(warnings.clone()), warnings);
 }
 
-/// Names in the findings of the trees: of a container, and an argument that no kernel knows.
-const NAMES: [&str; 3] =
-    ["(/sys/fs/cgroup/docker/abc/cpu.max)", "dwg_otg.speed=1", "dwg_otg.speed=1,"];
+/// Names in the findings of the trees: of a container, of a file, and words that no kernel and no
+/// program knows.
+const NAMES: [&str; 14] = [
+    "'rtpio'",
+    "(/sys/fs/cgroup/docker/abc/cpu.max)",
+    "/boot/config-4.18.0-553.el8_10.x86_64",
+    "/boot/config-5.14.0-427.el9.x86_64",
+    "dwg_otg.speed=1",
+    "dwg_otg.speed=1,",
+    "noht",
+    "noht,",
+    "noirqbalance,",
+    "pcie_asmp=off",
+    "pcie_asmp=off,",
+    "rtpio",
+    "workqueue.power_eficient=0",
+    "workqueue.power_eficient=0,",
+];
 
 /// What is said, and how many phrases say it.
 fn said(warnings: &[Warning]) -> (Vec<String>, usize) {

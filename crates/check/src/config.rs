@@ -7,7 +7,6 @@ use super::odd_lines::{OddLines, is_of_older};
 use host::HostRoot;
 use host::regular_file::{MAX_BYTES, text_of};
 use model::kernel_version;
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;

@@ -45,9 +45,12 @@ const MACHINES: &[&str] = &[
     "lab-evl",
     "lab-rt",
     "container-with-quota",
+    "arguments-misspelled",
+    "telco-timers-and-limits",
 ];
 const OF_MACHINES: &[&str] = &[
     "check --root",
+    "check --for telco --root",
     "check --advise --root",
     "tune --plan --cpus 0 --root",
     "tune --boot --cpus 0 --root",

@@ -414,7 +414,7 @@ mod tests {
             Plan::read(Path::new("plan.toml"), &mut |_| Ok([whole, more, quick].concat()))
                 .unwrap_or_else(|error| panic!("{error}"));
         let cpus = [0, 1, 2, 3].map(CpuId).to_vec();
-        let cpus = ProcessCpus { inherited: cpus.clone(), usable: cpus };
+        let cpus = ProcessCpus { inherited: cpus.clone(), usable: cpus, set_apart: Vec::new() };
         // 2 kernels, 3 intervals, 3 loads, without one and with one more.
         assert_eq!(points(&example, &cpus).unwrap().len(), 2 * 3 * 3 - 2 + 1);
         assert_eq!(points(&example.quick().unwrap(), &cpus).unwrap().len(), 2 * 3 + 1);
@@ -521,7 +521,7 @@ mod tests {
                     samplse = 9\nload = 'cpu'\n";
         let part = Plan::read_in_part(Path::new("plan.toml"), &mut |_| Ok(text.to_owned()));
         let both = vec![CpuId(0), CpuId(1)];
-        let cpus = ProcessCpus { inherited: both.clone(), usable: both };
+        let cpus = ProcessCpus { inherited: both.clone(), usable: both, set_apart: Vec::new() };
         assert!(!part.is_cut);
         let output = all_errors(part, &cpus).to_string();
         let places: Vec<&str> =
