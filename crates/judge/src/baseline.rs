@@ -5,18 +5,18 @@ use crate::ending::incomplete_among;
 use crate::judged::Judgement;
 use crate::{Criterion, Judged, Lacking, Seen, Verdict, knows_order};
 use model::Examined;
-use stats::{QuantileDifference, compare};
+use stats::{NotCompared, QuantileDifference, compare};
 
 /// Whether a recording is worse than `baseline` by more than `by`, a share, in each quantile that
-/// both have latencies enough for; at 95 % confidence for all of them together. Whoever calls has
+/// both have samples enough for; at 95 % confidence for all of them together. Whoever calls has
 /// seen to it that the two can be compared.
 pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<Judged> {
     let judged = |level, judgement: Judgement| {
         judgement.of(Criterion::NotWorse { level, by, than: baseline.path() }, examined)
     };
     let (base, other) = (baseline.group(), examined.group());
-    let differences = compare(&base, &other).quantiles;
-    if differences.is_empty() {
+    let compared = compare(&base, &other);
+    if !compared.has_ratios() {
         let are_ordered =
             [baseline, examined].iter().all(|one| knows_order(&one.recorded.document));
         let lacking = if are_ordered { Lacking::Independent } else { Lacking::Order };
@@ -25,7 +25,12 @@ pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<J
     let incomplete = incomplete_among(examined).or_else(|| incomplete_among(baseline));
     let max_ratio = 1.0 + by;
     let one = |difference: QuantileDifference| {
-        let QuantileDifference { level, base_ns, other_ns, lower, upper } = difference;
+        let QuantileDifference { level, base_ns, other_ns, ratio } = difference;
+        if let Err(NotCompared::FewAbove { .. }) = ratio {
+            let judgement = Judgement::not_enough(Seen::Nothing, Lacking::Independent);
+            return Some(judged(Some(level), judgement));
+        }
+        let ((lower, upper), base_ns, other_ns) = (ratio.ok()?, base_ns?, other_ns?);
         let (verdict, deciding) = if lower > max_ratio {
             (Verdict::Fail, lower)
         } else if upper <= max_ratio {
@@ -47,7 +52,7 @@ pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<J
             upper,
         };
         let margin = Some((max_ratio - deciding) / max_ratio);
-        judged(Some(level), Judgement { verdict, seen, margin, lacking })
+        Some(judged(Some(level), Judgement { verdict, seen, margin, lacking }))
     };
-    differences.into_iter().map(one).collect()
+    compared.quantiles.into_iter().filter_map(one).collect()
 }

@@ -36,8 +36,10 @@ impl Examined {
                 quantiles: None,
             };
         };
-        let quantiles =
-            if let [one] = self.analyses.as_slice() { Measured::from(one).quantiles } else { None };
+        let quantiles = match self.analyses.as_slice() {
+            [one] => Some(Measured::from(one).quantiles),
+            _ => None,
+        };
         Group { runs: pool.runs.clone(), quantiles }
     }
 

@@ -7,7 +7,7 @@ use crate::blocks::Blocks;
 use crate::bound::AllThreads;
 use crate::collect_in_blocks::CollectInBlocks;
 use crate::distribution::{Counted, Distribution};
-use crate::extreme::{Latest, Observed, Tail, latest};
+use crate::extreme::{Observed, Tail, latest};
 use crate::interval::Latencies;
 use crate::rows::Chunk;
 use crate::summary::{Collect, of_buckets};
@@ -276,13 +276,8 @@ impl Analysis {
     }
 
     /// The latest wake-ups that are independent of one another, at most so many.
-    pub fn latest(&self, max: usize) -> Latest {
+    pub fn latest(&self, max: usize) -> Vec<Worst> {
         latest(&self.largest, max)
-    }
-
-    /// Time from one activation to the next, ns.
-    pub(crate) const fn interval_ns(&self) -> i64 {
-        self.interval_ns
     }
 
     /// The modes of the latencies, if there are several.

@@ -168,6 +168,12 @@ impl Merge for Counts {
     }
 }
 
+impl Merge for Block {
+    fn add(&mut self, other: &Self) {
+        *self = self.join(other);
+    }
+}
+
 impl Merge for Moments {
     fn add(&mut self, other: &Self) {
         self.merge(other);
@@ -181,9 +187,9 @@ pub(crate) fn merged<'b, B: Merge + 'b>(blocks: impl IntoIterator<Item = &'b B>)
     })
 }
 
-/// Each two neighbours as one.
-pub(crate) fn halved<B: Merge>(blocks: &[B]) -> Vec<B> {
-    blocks.chunks(2).map(merged).collect()
+/// Each so many neighbours as one.
+pub(crate) fn joined<B: Merge>(blocks: &[B], times: usize) -> Vec<B> {
+    blocks.chunks(times).map(merged).collect()
 }
 
 /// What all threads have in each block of a run. There are as many blocks as the thread with the
@@ -197,11 +203,4 @@ pub(crate) fn aligned<T, B: Merge>(threads: &[&[T]], of: impl Fn(&T) -> &B) -> V
     let all_threads =
         |index| merged(&threads.iter().map(|blocks| part(blocks, index)).collect::<Vec<B>>());
     (0..count).map(all_threads).collect()
-}
-
-fn joined(blocks: &[Block], times: usize) -> Vec<Block> {
-    blocks
-        .chunks(times)
-        .map(|some| some.iter().fold(Block::default(), |all, block| all.join(block)))
-        .collect()
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a bootstrap draws: blocks of runs, again and again.
 
-use crate::blocks::{Merge, halved};
+use crate::blocks::{Merge, joined};
+use crate::chance::{normal_quantile, student_quantile};
 use crate::random::Numbers;
 use std::ops::Range;
 
@@ -15,7 +16,7 @@ pub(crate) fn independent<B: Merge>(
     are_alike: impl Fn(&[B]) -> bool,
 ) -> Vec<B> {
     while blocks.len() / 2 >= MIN_BLOCKS && are_alike(&blocks) {
-        blocks = halved(&blocks);
+        blocks = joined(&blocks, 2);
     }
     blocks
 }
@@ -47,8 +48,63 @@ pub(crate) fn draw(
     }
 }
 
+/// A figure of a group as it varies in what was drawn.
+pub(crate) struct Drawn {
+    /// Of all blocks, each once.
+    pub(crate) observed: f64,
+    /// Of what was drawn, time after time.
+    pub(crate) figures: Vec<f64>,
+    /// How many times that variance the figure has, where neighbouring blocks are still alike.
+    pub(crate) inflation: f64,
+    /// Degrees of freedom of that variance.
+    pub(crate) freedom: f64,
+}
+
+impl Drawn {
+    /// Another group's figure divided by this one: it lies between these, but for this probability.
+    ///
+    /// Draws from few blocks vary less than the runs would, and by how much is itself uncertain. So
+    /// the interval is widened about the ratio, on a logarithmic scale, as that of a mean would be
+    /// (B. L. Welch, "The generalization of Student's problem when several different population
+    /// variances are involved", Biometrika 34 (1947) 28-35).
+    pub(crate) fn ratio(&self, other: &Drawn, error: f64) -> (f64, f64) {
+        let ratios = self.figures.iter().zip(&other.figures).map(|(base, other)| other / base);
+        let (lower, upper) = interval_of(ratios, error);
+        let middle = other.observed / self.observed;
+        let stretch = self.stretch(other, error);
+        let stretched = |end: f64| middle * (end / middle).powf(stretch);
+        (stretched(lower.min(middle)), stretched(upper.max(middle)))
+    }
+
+    fn stretch(&self, other: &Drawn, error: f64) -> f64 {
+        let (first, second) = (self.variance(), other.variance());
+        let all = first + second;
+        if all <= 0.0 {
+            return 1.0;
+        }
+        let freedom = all * all / (first * first / self.freedom + second * second / other.freedom);
+        let level = 1.0 - error / 2.0;
+        let inflated = (self.inflation * first + other.inflation * second) / all;
+        let uncertain = if freedom.is_finite() {
+            student_quantile(level, freedom) / normal_quantile(level)
+        } else {
+            1.0
+        };
+        uncertain * inflated.sqrt()
+    }
+
+    /// Of the logarithm.
+    #[expect(clippy::cast_precision_loss, reason = "DRAWS")]
+    fn variance(&self) -> f64 {
+        let logs = || self.figures.iter().map(|figure| figure.ln());
+        let count = self.figures.len() as f64;
+        let mean = logs().sum::<f64>() / count;
+        logs().map(|log| (log - mean).powi(2)).sum::<f64>() / count
+    }
+}
+
 /// What was drawn lies between these but for this share of it.
-pub(crate) fn interval_of(drawn: impl Iterator<Item = f64>, error: f64) -> (f64, f64) {
+fn interval_of(drawn: impl Iterator<Item = f64>, error: f64) -> (f64, f64) {
     let mut drawn: Vec<f64> = drawn.collect();
     drawn.sort_by(f64::total_cmp);
     #[expect(

@@ -11,14 +11,15 @@
 //! (Bonferroni).
 
 use crate::blocks::{Block, aligned, merged};
-use crate::bootstrap::{self, DRAWS, MIN_BLOCKS, interval_of};
-use crate::chance::at_most;
+use crate::bootstrap::{self, DRAWS, Drawn, MIN_BLOCKS};
 use crate::histogram::{Counts, signed_bounds};
 use crate::interval::{Dependence, is_correlated, lower_rate, upper_rate};
+use crate::maximum::{MaximumDifference, compare_maxima};
+use crate::not_compared::NotCompared;
 use crate::random::Numbers;
 use crate::rank::at_rank;
 use crate::spread::{SpreadDifference, compare_spread};
-use crate::{Group, Level, Measured, Worst};
+use crate::{Group, Level, Measured};
 use std::collections::BTreeMap;
 
 /// A quantile in two groups.
@@ -26,20 +27,18 @@ use std::collections::BTreeMap;
 pub struct QuantileDifference {
     pub level: Level,
     /// Of the first group, ns: observed where that is one thread of one run, otherwise up to 1 %
-    /// above that.
-    pub base_ns: i64,
+    /// above that. None where it is not known, or there are too few latencies.
+    pub base_ns: Option<i64>,
     /// Of the second, likewise.
-    pub other_ns: i64,
-    /// Second over first is at least this.
-    pub lower: f64,
-    /// Second over first is at most this.
-    pub upper: f64,
+    pub other_ns: Option<i64>,
+    /// Second over first is at least and at most this; or why that is not known.
+    pub ratio: Result<(f64, f64), NotCompared>,
 }
 
 impl QuantileDifference {
     /// Whether the difference is significant.
     pub fn is_significant(&self) -> bool {
-        self.lower > 1.0 || self.upper < 1.0
+        self.ratio.is_ok_and(|(lower, upper)| lower > 1.0 || upper < 1.0)
     }
 }
 
@@ -64,35 +63,16 @@ impl RateDifference {
     }
 }
 
-/// From which group the very latest wake-ups are.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MaximumDifference {
-    /// The largest of the first group, ns.
-    pub base_ns: i64,
-    pub other_ns: i64,
-    /// So many of the latest independent wake-ups of both together ...
-    pub latest: usize,
-    /// ... are of the second group ...
-    pub of_other: usize,
-    /// ... and so many would be if the groups were alike.
-    pub expected: f64,
-    /// Whether the groups differ significantly in it.
-    pub is_significant: bool,
-    /// Whether it would, if the very latest were not of the group that has fewer of the latest.
-    pub disagrees: bool,
-}
-
 /// Two groups, figure by figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Those that both groups have latencies enough for.
-    pub quantiles: Vec<QuantileDifference>,
+    /// Those of [`Level::ALL`].
+    pub quantiles: [QuantileDifference; Level::ALL.len()],
     /// Beyond the 99.9th percentile of the first group, or whatever it has latencies enough for.
     pub rate: Option<RateDifference>,
     /// How much values vary; none where nobody asked.
     pub spread: Option<SpreadDifference>,
-    /// None where one of them has no latency.
-    pub maximum: Option<MaximumDifference>,
+    pub maximum: MaximumDifference,
     /// Blocks that were drawn from, in each group.
     pub blocks: (usize, usize),
     /// Whether runs were drawn too: otherwise what is said holds for these very runs, not for the
@@ -102,81 +82,108 @@ pub struct Comparison {
 
 /// The probability that equal groups are reported as different in any figure.
 const ERROR: f64 = 0.05;
-/// A quantile is compared where both groups have so many latencies beyond it.
-const MIN_BEYOND: u64 = 10;
+/// A figure is compared where both groups have so many independent latencies beyond it.
+const MIN_BEYOND: u64 = 7;
 /// From so many runs of each group on, runs are drawn too.
 const MIN_RUNS: usize = 5;
-/// Of so many of the latest wake-ups it is asked which group they are of.
-const LATEST: usize = 20;
+/// Where the rate is among the figures of what is drawn: behind the quantiles.
+const RATE: usize = Level::ALL.len();
+
+impl Comparison {
+    /// Whether any quantile has an interval of its ratio.
+    pub fn has_ratios(&self) -> bool {
+        self.quantiles.iter().any(|one| one.ratio.is_ok())
+    }
+}
 
 /// Compares the second group with the first.
 pub fn compare(base: &Group, other: &Group) -> Comparison {
+    let (base_runs, other_runs) = (independent_runs(base), independent_runs(other));
     let (base_blocks, other_blocks) =
-        (IndependentBlocks::from_group(base), IndependentBlocks::from_group(other));
-    let supported =
-        |level: &Level| [&base_blocks, &other_blocks].iter().all(|blocks| blocks.supports(*level));
-    let levels: Vec<Level> = Level::ALL.into_iter().filter(supported).collect();
-    let asks_spread =
-        base.runs.iter().chain(&other.runs).flatten().all(|thread| !thread.sums.is_empty());
+        (IndependentBlocks::from_runs(&base_runs), IndependentBlocks::from_runs(&other_runs));
+    let supported = Level::ALL.map(|level| {
+        NotCompared::or_both(base_blocks.dependence(level), other_blocks.dependence(level))
+    });
+    let compared = Level::ALL.into_iter().zip(supported).filter(|(_, supported)| supported.is_ok());
+    let limit_ns = compared.clone().next_back().map(|(level, _)| base_blocks.quantile(level));
+    let asks_spread = base.threads().chain(other.threads()).all(|thread| !thread.sums.is_empty());
     #[expect(clippy::cast_precision_loss, reason = "half a dozen")]
-    let error = ERROR / (levels.len() + 2 + usize::from(asks_spread)) as f64;
+    let error = ERROR / (compared.count() + 2 + usize::from(asks_spread)) as f64;
     let between_runs = base.runs.len() >= MIN_RUNS && other.runs.len() >= MIN_RUNS;
-    let limit_ns = levels.last().map(|level| base_blocks.quantile(*level));
     let drawn = |blocks: &IndependentBlocks, seed| {
-        blocks.draw(&levels, limit_ns.unwrap_or(0), between_runs, seed)
+        limit_ns.map_or_else(Vec::new, |limit_ns| blocks.draw(limit_ns, between_runs, seed))
     };
     let (of_base, of_other) = (drawn(&base_blocks, 1), drawn(&other_blocks, 2));
-    let ratios = |place: usize| {
-        interval_of(
-            of_base.iter().zip(&of_other).map(|(base, other)| other[place] / base[place]),
-            error,
-        )
+    let ratio = |place: usize, (first, second): (Dependence, Dependence)| {
+        let [base, other] = [(&base_blocks, &of_base, first), (&other_blocks, &of_other, second)]
+            .map(|(blocks, draws, dependence)| Drawn {
+                observed: draws[0][place],
+                figures: draws[1..].iter().map(|figures| figures[place]).collect(),
+                inflation: dependence.inflation(),
+                freedom: blocks.freedom(dependence, between_runs),
+            });
+        base.ratio(&other, error)
     };
-    let quantiles = levels.iter().enumerate().map(|(place, level)| {
-        let (lower, upper) = ratios(place);
-        QuantileDifference {
-            level: *level,
-            base_ns: observed(base, &base_blocks, *level),
-            other_ns: observed(other, &other_blocks, *level),
-            lower,
-            upper,
-        }
+    let quantiles = std::array::from_fn(|place| QuantileDifference {
+        level: Level::ALL[place],
+        base_ns: observed(base, &base_blocks, place),
+        other_ns: observed(other, &other_blocks, place),
+        ratio: supported[place].map(|dependence| ratio(place, dependence)),
     });
     Comparison {
-        quantiles: quantiles.collect(),
+        quantiles,
         rate: limit_ns.and_then(|limit_ns| {
-            rate(&base_blocks, &other_blocks, limit_ns, error, || ratios(levels.len()))
+            let drawn = |dependence| ratio(RATE, dependence);
+            rate((&base_blocks, &other_blocks), limit_ns, error, drawn)
         }),
         spread: if asks_spread { compare_spread(base, other, error, between_runs) } else { None },
-        maximum: maximum(base, other, error),
+        maximum: compare_maxima((base, other), (&base_runs, &other_runs), error),
         blocks: (base_blocks.count(), other_blocks.count()),
         between_runs,
     }
 }
 
-/// A quantile of a group, ns: the latency that was observed where that is known, as of one thread
-/// that is the whole group, otherwise up to 1 % above it.
-fn observed(group: &Group, blocks: &IndependentBlocks, level: Level) -> i64 {
-    let place = Level::ALL.iter().position(|one| *one == level);
-    let mut threads = group.runs.iter().flatten();
-    let of_one =
-        (threads.next().and_then(|thread| thread.quantiles)).filter(|_| threads.next().is_none());
-    match (group.quantiles.or(of_one), place) {
-        (Some(quantiles), Some(place)) => quantiles[place],
-        _ => {
-            let max = group
-                .runs
-                .iter()
-                .flatten()
-                .flat_map(|thread| &thread.blocks)
-                .filter_map(|block| block.max)
-                .max();
-            max.map_or_else(|| blocks.quantile(level), |max| blocks.quantile(level).min(max))
-        }
+/// One of [`Level::ALL`] of a group, ns: the latency that was observed where that is known, as of
+/// one thread that is the whole group, otherwise up to 1 % above it. None where it is not known, or latencies
+/// are too few.
+fn observed(group: &Group, blocks: &IndependentBlocks, place: usize) -> Option<i64> {
+    let level = Level::ALL[place];
+    let mut threads = group.threads();
+    let of_one = threads.next().map(|thread| thread.quantiles).filter(|_| threads.next().is_none());
+    if let Some(quantiles) = group.quantiles.or(of_one) {
+        return quantiles[place];
     }
+    let max = group.threads().flat_map(|thread| &thread.blocks).filter_map(|block| block.max).max();
+    let quantile = blocks.quantile(level).min(max.unwrap_or(i64::MAX));
+    (blocks.total() >= level.needs()).then_some(quantile)
 }
 
-/// The blocks of a group, joined until they are independent of one another.
+/// The blocks of each run of a group, all threads together, joined until they are independent of
+/// one another.
+fn independent_runs(group: &Group) -> Vec<Vec<Block>> {
+    let of_run = |run: &Vec<Measured>| {
+        let threads: Vec<&[Block]> = run.iter().map(|thread| thread.blocks.as_slice()).collect();
+        independent(aligned(&threads, |block| block))
+    };
+    group.runs.iter().map(of_run).filter(|run| !run.is_empty()).collect()
+}
+
+/// Joins neighbours as long as they are correlated in how many latencies are beyond the run's
+/// median, or its 99th percentile.
+#[expect(clippy::cast_precision_loss, reason = "counts")]
+fn independent(blocks: Vec<Block>) -> Vec<Block> {
+    let all: Counts = merged(blocks.iter().map(|block| &block.counts));
+    let limits: Vec<i64> =
+        [Level::P50, Level::P99].iter().filter_map(|level| all.quantile(*level)).collect();
+    let are_alike = |blocks: &[Block], limit: i64| {
+        let share = all.above(limit) as f64 / all.total().max(1) as f64;
+        let offset = |counts: &Counts| counts.above(limit) as f64 - share * counts.total() as f64;
+        is_correlated(&blocks.iter().map(|block| offset(&block.counts)).collect::<Vec<f64>>())
+    };
+    bootstrap::independent(blocks, |blocks| limits.iter().any(|limit| are_alike(blocks, *limit)))
+}
+
+/// Counts of a group's independent blocks.
 struct IndependentBlocks {
     /// Values that occur, ns, ascending: the middle of each bucket.
     values: Vec<f64>,
@@ -187,46 +194,16 @@ struct IndependentBlocks {
     all: Vec<u64>,
 }
 
-/// The blocks of a run, all threads together.
-fn aligned_blocks(run: &[Measured]) -> Vec<Counts> {
-    let threads: Vec<&[Block]> = run.iter().map(|thread| thread.blocks.as_slice()).collect();
-    aligned(&threads, |block| &block.counts)
-}
-
-/// Joins neighbours as long as they are correlated in how many latencies are beyond the run's
-/// median, or its 99th percentile.
-#[expect(clippy::cast_precision_loss, reason = "counts")]
-fn independent(blocks: Vec<Counts>) -> Vec<Counts> {
-    let all = merged(&blocks);
-    let limits: Vec<i64> =
-        [Level::P50, Level::P99].iter().filter_map(|level| all.quantile(*level)).collect();
-    let are_alike = |blocks: &[Counts], limit: i64| {
-        let share = all.above(limit) as f64 / all.total().max(1) as f64;
-        let offsets: Vec<f64> = blocks
-            .iter()
-            .map(|block| block.above(limit) as f64 - share * block.total() as f64)
-            .collect();
-        is_correlated(&offsets)
-    };
-    bootstrap::independent(blocks, |blocks| limits.iter().any(|limit| are_alike(blocks, *limit)))
-}
-
 impl IndependentBlocks {
-    fn from_group(group: &Group) -> IndependentBlocks {
-        let runs: Vec<Vec<Counts>> = group
-            .runs
-            .iter()
-            .map(|run| independent(aligned_blocks(run)))
-            .filter(|run| !run.is_empty())
-            .collect();
+    fn from_runs(runs: &[Vec<Block>]) -> IndependentBlocks {
         let mut all: BTreeMap<i32, u64> = BTreeMap::new();
-        for (bucket, count) in runs.iter().flatten().flat_map(|block| block.list()) {
+        for (bucket, count) in runs.iter().flatten().flat_map(|block| block.counts.list()) {
             *all.entry(*bucket).or_insert(0) += count;
         }
         let places: BTreeMap<i32, usize> =
             all.keys().enumerate().map(|(place, bucket)| (*bucket, place)).collect();
-        let placed = |block: &Counts| {
-            block.list().iter().map(|(bucket, count)| (places[bucket], *count)).collect()
+        let placed = |block: &Block| {
+            block.counts.list().iter().map(|(bucket, count)| (places[bucket], *count)).collect()
         };
         #[expect(clippy::cast_precision_loss, reason = "a bucket is 1 % wide")]
         let middle =
@@ -247,9 +224,34 @@ impl IndependentBlocks {
         self.all.iter().sum()
     }
 
-    fn supports(&self, level: Level) -> bool {
+    /// How latencies depend on one another where they are about a quantile, or why it is not
+    /// compared.
+    fn dependence(&self, level: Level) -> Result<Dependence, NotCompared> {
         let total = self.total();
-        self.count() >= MIN_BLOCKS && total - level.rank(total).min(total) >= MIN_BEYOND
+        if total == 0 {
+            return Err(NotCompared::NoSamples);
+        }
+        let above = total - level.rank(total);
+        if above < MIN_BEYOND {
+            let needed = level.needs() * MIN_BEYOND;
+            return Err(NotCompared::FewSamples { samples: total, needed });
+        }
+        if self.count() < MIN_BLOCKS {
+            return Err(NotCompared::few_blocks(self.count()));
+        }
+        // With those equal to it, which may be many: a clock has steps.
+        let (_, _, dependence) = self.beyond_place(place_of(&self.all, level.rank(total)));
+        let independent = dependence.among(above);
+        if independent < MIN_BEYOND {
+            return Err(NotCompared::FewAbove { independent, needed: MIN_BEYOND });
+        }
+        Ok(dependence)
+    }
+
+    /// Degrees of freedom of a figure's variance.
+    #[expect(clippy::cast_precision_loss, reason = "counts of runs")]
+    fn freedom(&self, dependence: Dependence, between_runs: bool) -> f64 {
+        if between_runs { self.runs.len() as f64 - 1.0 } else { dependence.freedom }
     }
 
     /// ns, the upper bound of its bucket.
@@ -257,41 +259,41 @@ impl IndependentBlocks {
         self.uppers.get(place_of(&self.all, level.rank(self.total()))).copied().unwrap_or(0)
     }
 
-    /// The quantiles of what is drawn, and last the rate beyond `limit_ns`, time after time.
+    /// The quantiles, and last the rate beyond `limit_ns`: first of all blocks, each once, then of
+    /// what is drawn, time after time.
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
-    fn draw(
-        &self,
-        levels: &[Level],
-        limit_ns: i64,
-        between_runs: bool,
-        seed: u64,
-    ) -> Vec<Vec<f64>> {
+    fn draw(&self, limit_ns: i64, between_runs: bool, seed: u64) -> Vec<[f64; RATE + 1]> {
         let first = self.uppers.partition_point(|upper| *upper <= limit_ns);
         let mut numbers = Numbers::new(seed);
         let mut drawn = Resample::new(self);
         let runs = bootstrap::places(&self.runs);
-        let observed: Vec<usize> =
-            levels.iter().map(|level| place_of(&self.all, level.rank(self.total()))).collect();
-        let mut once = || {
-            drawn.times.fill(0);
-            bootstrap::draw(&mut numbers, &runs, between_runs, |block| drawn.times[block] += 1);
+        let observed = Level::ALL.map(|level| place_of(&self.all, level.rank(self.total())));
+        let once = |draw: usize| {
+            if draw == 0 {
+                drawn.times.fill(1);
+            } else {
+                drawn.times.fill(0);
+                bootstrap::draw(&mut numbers, &runs, between_runs, |block| drawn.times[block] += 1);
+            }
             let total = drawn.below(self.values.len());
             let beyond = total - drawn.below(first);
-            let places = levels
-                .iter()
-                .zip(&observed)
-                .map(|(level, near)| drawn.place_of(level.rank(total), *near));
-            let mut figures: Vec<f64> = places.map(|place| self.values[place]).collect();
             // Half of one more, so that a rate of none is not the same as one that cannot be.
-            figures.push((beyond as f64 + 0.5) / total as f64);
+            let mut figures = [(beyond as f64 + 0.5) / total as f64; RATE + 1];
+            for (place, level) in Level::ALL.iter().enumerate() {
+                figures[place] = self.values[drawn.place_of(level.rank(total), observed[place])];
+            }
             figures
         };
-        if levels.is_empty() { Vec::new() } else { (0..DRAWS).map(|_| once()).collect() }
+        (0..=DRAWS).map(once).collect()
     }
 
     /// Latencies above a limit, and of how many, and how dependent they are.
     fn above(&self, limit: i64) -> (u64, u64, Dependence) {
-        let first = self.uppers.partition_point(|upper| *upper <= limit);
+        self.beyond_place(self.uppers.partition_point(|upper| *upper <= limit))
+    }
+
+    /// The same of those from a place among the values on.
+    fn beyond_place(&self, first: usize) -> (u64, u64, Dependence) {
         let of = |block: &Vec<(usize, u64)>| {
             block.iter().fold((0, 0), |sum, (place, count)| {
                 (sum.0 + count, sum.1 + if *place >= first { *count } else { 0 })
@@ -378,114 +380,29 @@ fn place_of(counts: &[u64], rank: u64) -> usize {
 /// otherwise by the limits of either rate.
 #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
 fn rate(
-    base: &IndependentBlocks,
-    other: &IndependentBlocks,
+    (base, other): (&IndependentBlocks, &IndependentBlocks),
     limit_ns: i64,
     error: f64,
-    drawn: impl FnOnce() -> (f64, f64),
+    drawn: impl FnOnce((Dependence, Dependence)) -> (f64, f64),
 ) -> Option<RateDifference> {
     let ((k, n, first), (l, m, second)) = (base.above(limit_ns), other.above(limit_ns));
     if n == 0 || m == 0 {
         return None;
     }
-    let (lower, upper) = if k >= MIN_BEYOND && l >= MIN_BEYOND {
-        let (lower, upper) = drawn();
+    let (lower, upper) = if first.among(k) >= MIN_BEYOND && second.among(l) >= MIN_BEYOND {
+        let (lower, upper) = drawn((first, second));
         (lower, Some(upper))
     } else {
         let confidence = 1.0 - error / 4.0;
         let limits = |k: u64, n: u64, dependence: Dependence| {
-            let (k, n) =
-                (k as f64 / dependence.factor.max(1.0), n as f64 / dependence.factor.max(1.0));
-            (lower_rate(k, n, confidence), upper_rate(k, n, confidence))
+            let effective = dependence.effective(n, confidence).min(n as f64);
+            let k = k as f64 * effective / n as f64;
+            (lower_rate(k, effective, confidence), upper_rate(k, effective, confidence))
         };
         let (of_base, of_other) = (limits(k, n, first), limits(l, m, second));
         (of_other.0 / of_base.1, (of_base.0 > 0.0).then(|| of_other.1 / of_base.0))
     };
     Some(RateDifference { limit_ns, base: (k, n), other: (l, m), lower, upper })
-}
-
-/// The latest wake-ups of a run that are independent of one another, ns: what makes several threads
-/// late at once counts once.
-fn latest(run: &[Measured]) -> Vec<i64> {
-    let woke = |thread: &Measured, worst: &Worst| {
-        i64::try_from(worst.activation)
-            .unwrap_or(i64::MAX)
-            .saturating_mul(thread.interval_ns)
-            .saturating_add(worst.latency_ns)
-    };
-    let all = run.iter().flat_map(|thread| {
-        thread.latest.maxima.iter().map(move |worst| (woke(thread, worst), worst.latency_ns))
-    });
-    let mut all: Vec<(i64, i64)> = all.collect();
-    all.sort_unstable();
-    let apart = run.iter().map(|thread| thread.interval_ns).max().unwrap_or(0);
-    let at_once = all.chunk_by(|before, after| after.0.saturating_sub(before.0) <= apart);
-    at_once.filter_map(|some| some.iter().map(|(_, latency)| *latency).max()).collect()
-}
-
-/// Of the latest wake-ups of both groups, how many are of the second, and whether that is more or
-/// less than chance would have it.
-#[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
-fn maximum(base: &Group, other: &Group, error: f64) -> Option<MaximumDifference> {
-    let maxima =
-        |group: &Group| group.runs.iter().flat_map(|run| latest(run)).collect::<Vec<i64>>();
-    let (first, second) = (maxima(base), maxima(other));
-    let (base_ns, other_ns) = (*first.iter().max()?, *second.iter().max()?);
-    let threads = base.runs.iter().chain(&other.runs).flatten();
-    let complete_beyond =
-        threads.map(|thread| thread.latest.complete_beyond).max().unwrap_or(i64::MIN);
-    let mut both: Vec<(i64, bool)> = first
-        .into_iter()
-        .map(|value| (value, false))
-        .chain(second.into_iter().map(|value| (value, true)))
-        .collect();
-    // At or below this, one of the groups does not have all of its latest wake-ups.
-    both.retain(|(latency, _)| *latency > complete_beyond);
-    both.sort_unstable_by(|a, b| b.cmp(a));
-    // Of equal ones there is no order: either all of them are among the latest, or none.
-    if let Some((left_out, _)) = both.get(LATEST).copied() {
-        both.truncate(LATEST);
-        both.retain(|(latency, _)| *latency > left_out);
-    }
-    // Of as many latencies, those that come in clusters have fewer independent ones.
-    let independent = |group: &Group| -> f64 {
-        let of = |thread: &Measured| {
-            let all: u64 = thread.blocks.iter().map(|block| block.counts.total()).sum();
-            all as f64 * thread.latest.clusters as f64 / thread.latest.among.max(1) as f64
-        };
-        group.runs.iter().flatten().map(of).sum()
-    };
-    let (of_base, of_other) = (independent(base), independent(other));
-    let share = of_other / (of_base + of_other);
-    let seconds = both.iter().filter(|(_, of_other)| *of_other).count();
-    let (k, n) = (seconds as f64, both.len() as f64);
-    if both.is_empty() {
-        let none = MaximumDifference {
-            base_ns,
-            other_ns,
-            latest: 0,
-            of_other: 0,
-            expected: 0.0,
-            is_significant: false,
-            disagrees: false,
-        };
-        return Some(none);
-    }
-    let chance = 2.0 * at_most(k, n, share).min(1.0 - at_most(k - 1.0, n, share));
-    // Where the group with more of the latest does not have the very latest, neither is said to be
-    // later.
-    let agree = (other_ns > base_ns) == (k > share * n);
-    let is_significant = agree && chance < error;
-    let disagrees = !agree && chance < error;
-    Some(MaximumDifference {
-        base_ns,
-        other_ns,
-        latest: both.len(),
-        of_other: seconds,
-        expected: share * n,
-        is_significant,
-        disagrees,
-    })
 }
 
 #[cfg(test)]

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs that are repeats of one another, with what a comparison needs of them.
 
-use crate::extreme::Latest;
 use crate::{Analysis, Block, Level, Moments};
 
-/// How many of the latest wake-ups each thread keeps.
-const MAXIMA: usize = 64;
+/// Of so many of the largest it is counted which group they are of. A thread keeps one more, which
+/// shows whether one that is left out is as large.
+pub(crate) const LARGEST: usize = 20;
+
+/// Those of [`Level::ALL`], ns; none where they are not known, or latencies are too few.
+pub type Quantiles = [Option<i64>; Level::ALL.len()];
 
 /// What a comparison needs of one thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// The run in blocks, skipped activations counted in.
+    /// The run in blocks, skipped activations counted in; empty where there are no samples.
     pub blocks: Vec<Block>,
-    /// Its quantiles ([`Level::ALL`]), ns, skipped activations counted in; none where nothing
-    /// woke, or where they are not known.
-    pub quantiles: Option<[i64; Level::ALL.len()]>,
-    pub latest: Latest,
-    /// Time from one activation to the next, ns.
-    pub interval_ns: i64,
+    /// Its quantiles, skipped activations counted in.
+    pub quantiles: Quantiles,
+    /// Its largest latency, ns, skipped activations counted in.
+    pub max: Option<i64>,
+    /// Its largest latencies one by one, ns, as measured, worst first.
+    pub largest: Vec<i64>,
     /// Sums of the run in blocks; empty where it is not asked how much values vary.
     pub sums: Vec<Moments>,
 }
@@ -25,16 +28,18 @@ pub struct Measured {
 impl From<&Analysis> for Measured {
     fn from(analysis: &Analysis) -> Self {
         let summary = analysis.statistics.latency_with_skipped;
+        let known = summary.map_or([None; Level::ALL.len()], |summary| {
+            let mut quantiles = summary.quantiles();
+            for (quantile, level) in quantiles.iter_mut().zip(Level::ALL) {
+                *quantile = quantile.filter(|_| summary.count >= level.needs());
+            }
+            quantiles
+        });
         Measured {
             blocks: analysis.blocks.list().to_vec(),
-            quantiles: summary.and_then(|summary| match summary.quantiles() {
-                [Some(p50), Some(p90), Some(p99), Some(p999), Some(p9999)] => {
-                    Some([p50, p90, p99, p999, p9999])
-                }
-                _ => None,
-            }),
-            latest: analysis.latest(MAXIMA),
-            interval_ns: analysis.interval_ns(),
+            quantiles: known,
+            max: summary.map(|summary| summary.max),
+            largest: analysis.largest.iter().map(|w| w.latency_ns).take(LARGEST + 1).collect(),
             sums: analysis.sums.clone(),
         }
     }
@@ -45,9 +50,9 @@ impl From<&Analysis> for Measured {
 pub struct Group {
     /// By run, and within it by thread.
     pub runs: Vec<Vec<Measured>>,
-    /// Quantiles ([`Level::ALL`]) of several runs of one thread together, ns, skipped activations
-    /// counted in; none where they are not known exactly.
-    pub quantiles: Option<[i64; Level::ALL.len()]>,
+    /// Quantiles of several runs of one thread together, skipped activations counted in; none where
+    /// they are not known exactly.
+    pub quantiles: Option<Quantiles>,
 }
 
 impl Group {
@@ -55,5 +60,14 @@ impl Group {
     /// of several, they are up to 1 % above, unless they are known.
     pub fn has_observed_quantiles(&self) -> bool {
         self.quantiles.is_some() || matches!(self.runs.as_slice(), [threads] if threads.len() == 1)
+    }
+
+    pub(crate) fn threads(&self) -> impl Iterator<Item = &Measured> {
+        self.runs.iter().flatten()
+    }
+
+    /// The largest latency, ns.
+    pub(crate) fn max(&self) -> Option<i64> {
+        self.threads().filter_map(|thread| thread.max).max()
     }
 }

@@ -23,9 +23,14 @@ use crate::distribution::Counted;
 pub(crate) struct Dependence {
     /// How many latencies are worth one independent latency; may be less than 1.
     pub(crate) factor: f64,
+    /// The same if the blocks it was estimated from were independent, as a bootstrap takes them.
+    of_blocks: f64,
     /// Degrees of freedom of that estimate.
-    freedom: f64,
+    pub(crate) freedom: f64,
 }
+
+/// Latencies are worth at most this many times as many independent ones.
+const MIN_FACTOR: f64 = 0.25;
 
 /// Minimum number of blocks to estimate the variation between them.
 const MIN_BLOCKS: usize = 16;
@@ -47,9 +52,16 @@ fn pairs<T>(runs: &[Vec<T>]) -> f64 {
     runs.iter().map(|run| run.len().saturating_sub(1)).sum::<usize>() as f64
 }
 
+/// How many times as much a sum varies as independent terms would make it, whose neighbours have
+/// this correlation: that of a first-order series.
+pub(crate) fn inflation(correlation: f64) -> f64 {
+    let left = correlation.clamp(0.0, 0.95);
+    (1.0 + left) / (1.0 - left)
+}
+
 /// Of neighbours; 0 where nothing varies, or there are none.
 #[expect(clippy::cast_precision_loss, reason = "thousands")]
-fn correlation(runs: &[Vec<f64>]) -> f64 {
+pub(crate) fn correlation(runs: &[Vec<f64>]) -> f64 {
     let squares: f64 = runs.iter().flatten().map(|offset| offset * offset).sum();
     let products: f64 =
         runs.iter().flat_map(|run| run.windows(2)).map(|pair| pair[0] * pair[1]).sum();
@@ -84,11 +96,12 @@ impl Dependence {
         let (all, beyond) = sum(&runs.concat());
         let share = beyond / all;
         if !(share > 0.0 && share < 1.0) {
-            return Dependence { factor: 1.0, freedom: f64::INFINITY };
+            return Dependence { factor: 1.0, of_blocks: 1.0, freedom: f64::INFINITY };
         }
         let count = |runs: &[Vec<(f64, f64)>]| runs.iter().map(Vec::len).sum::<usize>();
         if count(&runs) < 2 {
-            return Dependence { factor: f64::INFINITY, freedom: f64::INFINITY };
+            let factor = f64::INFINITY;
+            return Dependence { factor, of_blocks: 1.0, freedom: f64::INFINITY };
         }
         let few = count(&runs) < 2 * MIN_BLOCKS;
         let offsets_of = |run: &Vec<(f64, f64)>| {
@@ -100,21 +113,39 @@ impl Dependence {
             runs.iter().map(|run| run.len().min(1).max(run.len() / 2)).sum::<usize>()
         };
         let mut off = offsets(&runs);
+        let squares = |off: &[Vec<f64>]| off.iter().flatten().map(|one| one * one).sum::<f64>();
+        let by_chance = all * share * (1.0 - share);
+        let of_blocks = (squares(&off) / by_chance).max(MIN_FACTOR);
         while pairs(&runs) > 0.0 && joined(&runs) >= MIN_BLOCKS && are_correlated(&off) {
             runs = runs.iter().map(|run| run.chunks(2).map(sum).collect()).collect();
             off = offsets(&runs);
         }
         let count = count(&runs) as f64;
-        let variance =
-            off.iter().flatten().map(|offset| offset * offset).sum::<f64>() * count / (count - 1.0);
-        // The loss of information of a first-order series with that correlation.
-        let left = (correlation(&off) + if few { uncertainty(&off) } else { 0.0 }).clamp(0.0, 0.95);
-        let factor =
-            (variance / (all * share * (1.0 - share)) * (1.0 + left) / (1.0 - left)).max(0.25);
+        let variance = squares(&off) * count / (count - 1.0);
+        let left = correlation(&off) + if few { uncertainty(&off) } else { 0.0 };
+        let factor = (variance / by_chance * inflation(left)).max(MIN_FACTOR);
         // Where few latencies are beyond, their number in a block is far from normal and its
         // variance less certain.
         let rarity = count / (beyond.min(all - beyond));
-        Dependence { factor, freedom: ((count - 1.0) * 2.0 / (2.0 + rarity)).max(1.0) }
+        let freedom = ((count - 1.0) * 2.0 / (2.0 + rarity)).max(1.0);
+        Dependence { factor, of_blocks, freedom }
+    }
+
+    /// How many times as much the number of latencies beyond the value varies as blocks drawn one
+    /// by one make it vary; at least as much.
+    pub(crate) fn inflation(&self) -> f64 {
+        (self.factor / self.of_blocks).max(1.0)
+    }
+
+    /// How many of these latencies are independent, rounded up; at most all.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "at most as many as there are"
+    )]
+    pub(crate) fn among(&self, count: u64) -> u64 {
+        (count as f64 / self.factor.max(1.0)).ceil() as u64
     }
 
     /// The effective number of independent latencies, with the uncertainty of that counted in at a

@@ -26,9 +26,11 @@ mod histogram;
 mod interval;
 mod level;
 mod linear;
+mod maximum;
 mod minimise;
 mod modes;
 mod moments;
+mod not_compared;
 #[cfg(test)]
 mod pool_tests;
 mod quantile;
@@ -47,20 +49,22 @@ mod worst;
 pub use accounting::{Accounting, AccountingRule, Activations, AfterOverrun};
 pub use analysis::{Analysis, analyse, analyse_pool};
 pub use blocks::{Block, Blocks};
-pub use compare::{Comparison, MaximumDifference, QuantileDifference, RateDifference, compare};
+pub use compare::{Comparison, QuantileDifference, RateDifference, compare};
 pub use confidence::{rate_beyond_maximum, samples_for_rate};
 pub use envelope::{Envelope, Extent};
 pub use extreme::{
-    Apart, Excesses, Gev, Gpd, Horizon, Latest, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, Refusal,
-    Region, ReturnLevel, TailFit, apart,
+    Apart, Excesses, Gev, Gpd, Horizon, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, Refusal, Region,
+    ReturnLevel, TailFit, apart,
 };
-pub use group::{Group, Measured};
+pub use group::{Group, Measured, Quantiles};
 pub use histogram::{Bucket, Counts, Histogram, RELATIVE_ERROR};
 pub use interval::{QuantileInterval, RateInterval};
 pub use level::Level;
 pub use linear::LinearHistogram;
+pub use maximum::{BlockMaxima, MaximumDifference};
 pub use modes::Mode;
 pub use moments::Moments;
+pub use not_compared::NotCompared;
 pub use random::Numbers;
 pub use rank::nearest_rank;
 pub use rounds::{

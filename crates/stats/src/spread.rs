@@ -6,9 +6,9 @@
 //! compared as quantiles are: by a bootstrap of blocks that are long enough to be independent. From
 //! the smallest to the largest is a figure of these very runs, and grows with their length.
 
-use crate::blocks::{aligned, halved, merged};
-use crate::bootstrap::{self, DRAWS, MIN_BLOCKS, interval_of};
-use crate::interval::is_correlated;
+use crate::blocks::{aligned, joined, merged};
+use crate::bootstrap::{self, DRAWS, Drawn, MIN_BLOCKS};
+use crate::interval::{correlation, inflation, is_correlated};
 use crate::random::Numbers;
 use crate::rows::Chunk;
 use crate::{Group, Moments, Rows, Span};
@@ -68,7 +68,7 @@ impl SumBlocks {
         self.list.push(std::mem::take(&mut self.open));
         self.rows = 0;
         if self.list.len() == MAX_BLOCKS {
-            self.list = halved(&self.list);
+            self.list = joined(&self.list, 2);
             self.length *= 2;
         }
     }
@@ -107,10 +107,8 @@ pub(crate) fn compare_spread(
     let (base_sd_ns, other_sd_ns) = (base.all.sd()?, other.all.sd()?);
     let can_compare =
         base_sd_ns > 0.0 && [&base, &other].iter().all(|group| group.count() >= MIN_BLOCKS);
-    let ratio = can_compare.then(|| {
-        let (of_base, of_other) = (base.draw(between_runs, 3), other.draw(between_runs, 4));
-        interval_of(of_base.iter().zip(&of_other).map(|(base, other)| other / base), error)
-    });
+    let ratio = can_compare
+        .then(|| base.drawn(between_runs, 3).ratio(&other.drawn(between_runs, 4), error));
     let ratio = ratio.filter(|(lower, upper)| lower.is_finite() && upper.is_finite());
     let peak_to_peak = |all: &Moments| Some(all.max()?.saturating_sub(all.min()?));
     Some(SpreadDifference {
@@ -129,6 +127,13 @@ struct Centred {
     count: f64,
     sum: f64,
     squares: f64,
+}
+
+impl Centred {
+    /// By how much its squares differ from those of values with this standard deviation.
+    fn offset(&self, sd: f64) -> f64 {
+        self.squares - self.count * sd * sd
+    }
 }
 
 struct SpreadOfGroup {
@@ -159,6 +164,21 @@ impl SpreadOfGroup {
         self.runs.iter().map(Vec::len).sum()
     }
 
+    /// The standard deviation in what is drawn.
+    #[expect(clippy::cast_precision_loss, reason = "counts of blocks")]
+    fn drawn(&self, between_runs: bool, seed: u64) -> Drawn {
+        let sd = self.all.sd().unwrap_or(0.0);
+        let offsets = |run: &Vec<Centred>| run.iter().map(|block| block.offset(sd)).collect();
+        let offsets: Vec<Vec<f64>> = self.runs.iter().map(offsets).collect();
+        let units = if between_runs { self.runs.len() } else { self.count() };
+        Drawn {
+            observed: sd,
+            figures: self.draw(between_runs, seed),
+            inflation: inflation(correlation(&offsets)),
+            freedom: units as f64 - 1.0,
+        }
+    }
+
     /// The standard deviation of what is drawn, time after time.
     fn draw(&self, between_runs: bool, seed: u64) -> Vec<f64> {
         let mut numbers = Numbers::new(seed);
@@ -182,8 +202,8 @@ fn independent(blocks: Vec<Moments>, mean: i64, sd: f64) -> Vec<Centred> {
     let all_centred =
         |blocks: &[Moments]| blocks.iter().map(|block| centred(block, mean)).collect::<Vec<_>>();
     let blocks = bootstrap::independent(blocks, |blocks| {
-        let offset = |block: &Centred| block.squares - block.count * sd * sd;
-        is_correlated(&all_centred(blocks).iter().map(offset).collect::<Vec<_>>())
+        let offsets = all_centred(blocks).iter().map(|block| block.offset(sd)).collect::<Vec<_>>();
+        is_correlated(&offsets)
     });
     all_centred(&blocks)
 }

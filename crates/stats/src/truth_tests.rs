@@ -8,10 +8,12 @@ use crate::extreme::goodness::anderson_darling;
 use crate::random::Numbers;
 use crate::{
     AfterOverrun, Analysis, ChangeKind, ExactRequest, Excesses, Gev, Gpd, Group, Level, Measured,
-    Part, QuantileDifference, Refusal, Span, analyse, compare,
+    Part, Refusal, Span, analyse, compare,
 };
 use serde_json::Value;
 
+#[path = "truth_compare_tests.rs"]
+mod comparisons;
 #[path = "truth_period_tests.rs"]
 mod periods;
 
@@ -465,32 +467,6 @@ fn several_modes_are_found_and_where_they_are() {
     }
 }
 
-fn group(runs: impl IntoIterator<Item = Vec<i32>>) -> Group {
-    Group {
-        runs: runs
-            .into_iter()
-            .map(|latencies| vec![Measured::from(&analysis(&latencies))])
-            .collect(),
-        quantiles: None,
-    }
-}
-
-#[test]
-fn equal_groups_do_not_differ_significantly() {
-    for (memory, count) in [(0.0, 10_240), (0.9, 16_384)] {
-        let series: Vec<Group> =
-            (0..=SERIES).map(|seed| group([normal(seed + 9_000, count, memory)])).collect();
-        holds(&format!("equal, memory {memory}"), 0, 50, |seed| {
-            let seed = usize::try_from(seed).unwrap();
-            let compared = compare(&series[seed], &series[seed + 1]);
-            assert_eq!(compared.quantiles.len(), 4);
-            compared.quantiles.iter().any(QuantileDifference::is_significant)
-                || compared.rate.is_some_and(|rate| rate.is_significant())
-                || compared.maximum.is_some_and(|maximum| maximum.is_significant)
-        });
-    }
-}
-
 /// Deviations on either side of 0, as those of intervals are: one is short after one that is long.
 fn deviations(seed: u64, count: usize, tail: Option<f64>, times: i32) -> Group {
     let (mut numbers, mut before) = (Numbers::new(seed), 0.0);
@@ -540,106 +516,6 @@ fn what_varies_more_is_seen_with_how_much() {
                 && spread.other_peak_to_peak_ns > spread.base_peak_to_peak_ns
         );
     }
-}
-
-/// Four threads with latencies of their own, and stalls that make all of them late at once.
-fn stalled(seed: u64) -> Group {
-    let mut numbers = Numbers::new(seed + 4_000);
-    let stalls: Vec<(usize, i32)> = (0..40)
-        .map(|_| (numbers.below(8_192), ns(40_000.0 + 9_000.0 * numbers.pareto(0.0))))
-        .collect();
-    let thread = |thread: u64| {
-        let mut latencies = normal(4 * seed + thread, 8_192, 0.0);
-        stalls
-            .iter()
-            .for_each(|(at, height)| latencies[*at] = height + i32::try_from(thread).unwrap());
-        Measured::from(&analysis(&latencies))
-    };
-    Group { runs: vec![(0..4).map(thread).collect()], quantiles: None }
-}
-
-#[test]
-fn what_makes_all_threads_late_counts_once() {
-    let groups: Vec<Group> = (0..=150).map(stalled).collect();
-    let significant = groups
-        .windows(2)
-        .filter(|pair| {
-            compare(&pair[0], &pair[1]).maximum.is_some_and(|maximum| maximum.is_significant)
-        })
-        .count();
-    println!("the latest of threads that are late together: {significant} of 150");
-    assert!(significant <= 4, "{significant} of 150");
-}
-
-/// Of latencies in coarse steps, equal ones are of no order: which group they are of does not make
-/// it the later one.
-#[test]
-fn equal_maxima_tell_nothing() {
-    let coarse = |latencies: &[i32]| {
-        latencies.iter().map(|latency| latency / 10_000 * 10_000).collect::<Vec<i32>>()
-    };
-    let groups: Vec<Group> =
-        (0..=150).map(|seed| group([coarse(&pareto(seed, 8_192, 0.0, 1))])).collect();
-    let significant = groups
-        .windows(2)
-        .filter(|pair| {
-            compare(&pair[0], &pair[1]).maximum.is_some_and(|maximum| maximum.is_significant)
-        })
-        .count();
-    println!("maxima in steps of 10 µs: {significant} of 150");
-    assert!(significant <= 4, "{significant} of 150");
-}
-
-/// A run whose latest wake-ups are all of one cluster, against a short one without any: nothing is
-/// said about what was not looked at.
-#[test]
-fn many_late_at_once_hide_no_others() {
-    let mut long = normal(3, 20_000, 0.0);
-    long[9_000..11_000].iter_mut().zip(0..).for_each(|(latency, k)| *latency = 500_000 - 100 * k);
-    long.iter_mut().step_by(40).for_each(|latency| *latency += 60_000);
-    let compared = compare(&group([long]), &group([normal(4, 300, 0.0)])).maximum.unwrap();
-    assert!(
-        !compared.is_significant && !compared.disagrees && compared.of_other == 0,
-        "{compared:?}"
-    );
-}
-
-#[test]
-fn differences_are_significant_with_their_size() {
-    let slower =
-        |latencies: Vec<i32>| latencies.into_iter().map(|latency| latency * 3 / 2).collect();
-    for seed in 0..20 {
-        let compared = compare(
-            &group([normal(seed, 20_000, 0.5)]),
-            &group([slower(normal(seed + 500, 20_000, 0.5))]),
-        );
-        for difference in &compared.quantiles {
-            assert!(
-                difference.is_significant() && difference.lower < 1.5 && difference.upper > 1.5,
-                "{difference:?}"
-            );
-        }
-        assert!(
-            compared.rate.is_some_and(|rate| rate.lower > 1.0)
-                && compared.maximum.is_some_and(|maximum| maximum.is_significant),
-            "{compared:?}"
-        );
-    }
-    // The middle is the same and the tail is not.
-    let tailed = |seed| {
-        pareto(seed, 40_000, 0.0, 1)
-            .into_iter()
-            .map(|latency| if latency > 17_000 { latency * 2 } else { latency })
-            .collect()
-    };
-    let compared = compare(&group([pareto(1, 40_000, 0.0, 1)]), &group([tailed(2)]));
-    let significant: Vec<Level> = compared
-        .quantiles
-        .iter()
-        .filter(|difference| difference.is_significant())
-        .map(|difference| difference.level)
-        .collect();
-    assert_eq!(significant, [Level::P99, Level::P999], "{compared:?}");
 }
 
 /// Latencies beyond the counters of one ns each, more of them than are kept: what is said to be

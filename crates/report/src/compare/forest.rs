@@ -28,13 +28,16 @@ struct Line {
 
 fn lines(compared: &Compared) -> Vec<Line> {
     let comparison = &compared.comparison;
-    let quantiles = comparison.quantiles.iter().map(|one| Line {
-        name: compared.named(&one.level.to_string()),
-        ratio: one.other_ns as f64 / one.base_ns.max(1) as f64,
-        lower: one.lower,
-        upper: Some(one.upper),
-        significant: one.is_significant(),
-        words: change(one.lower, one.upper),
+    let quantiles = comparison.quantiles.iter().filter_map(|one| {
+        let (lower, upper) = one.ratio.ok()?;
+        Some(Line {
+            name: compared.named(&one.level.to_string()),
+            ratio: one.other_ns? as f64 / one.base_ns?.max(1) as f64,
+            lower,
+            upper: Some(upper),
+            significant: one.is_significant(),
+            words: change(lower, upper),
+        })
     });
     let rate = comparison.rate.as_ref().map(|rate| {
         let share = |(beyond, of): (u64, u64)| (beyond as f64 + 0.5) / of.max(1) as f64;
@@ -178,26 +181,16 @@ mod tests {
     use super::*;
     use crate::compare::Texts;
     use crate::language::InEach;
-    use stats::{Comparison, Level, QuantileDifference};
+    use stats::{Group, compare};
 
     fn drawn(ratios: &[i64]) -> String {
-        #[expect(clippy::cast_precision_loss)]
-        let one = |(ratio, level): (&i64, Level)| QuantileDifference {
-            level,
-            base_ns: 1_000,
-            other_ns: 1_000 * ratio,
-            lower: *ratio as f64 * 0.9,
-            upper: *ratio as f64 * 1.1,
-        };
-        let quantiles = ratios.iter().zip(Level::ALL).map(one).collect();
-        let comparison = Comparison {
-            quantiles,
-            rate: None,
-            spread: None,
-            maximum: None,
-            blocks: (16, 16),
-            between_runs: false,
-        };
+        let mut comparison = compare(&Group::default(), &Group::default());
+        for (one, ratio) in comparison.quantiles.iter_mut().zip(ratios) {
+            (one.base_ns, one.other_ns) = (Some(1_000), Some(1_000 * ratio));
+            #[expect(clippy::cast_precision_loss)]
+            let ratio = *ratio as f64;
+            one.ratio = Ok((ratio * 0.9, ratio * 1.1));
+        }
         let (base, other) = ("a".to_owned(), "b".to_owned());
         let texts = Texts { base, other, ..Texts::default() };
         draw(&Compared {

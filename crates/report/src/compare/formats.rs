@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A comparison for people and for programs: text, Markdown and JSON.
 
-use super::{Compared, Comparisons, Texts};
+use super::{Compared, Comparisons, Repeats, Texts};
 use crate::format::list;
 use crate::format::{self, ratio};
 use crate::gate::change;
@@ -10,16 +10,43 @@ use crate::page::localised::markdown;
 use crate::page::rendered;
 use crate::paint::Paint;
 use crate::sections::verdict::fitting;
+use crate::sections::latencies::OrNothing;
 use crate::terminal::text::{self, Table};
 use askama::Template;
 use model::Quantity;
 use serde_json::{Value, json};
-use stats::{MaximumDifference, QuantileDifference, RateDifference, SpreadDifference};
+use stats::{
+    BlockMaxima, Comparison, MaximumDifference, NotCompared, QuantileDifference, RateDifference,
+    SpreadDifference,
+};
 use std::fmt::Write as _;
 
 /// `p99.9 is 31 to 44 % lower`.
 fn changed(figure: &str, (lower, upper): (f64, f64)) -> String {
     tr!(figure_is_change, figure, change = change(lower, upper))
+}
+
+/// `7 independent blocks, 16 needed`.
+fn reason(why: NotCompared) -> String {
+    let count = format::count;
+    match why {
+        NotCompared::NoSamples => tr!(one_has_no_samples),
+        NotCompared::Threads => tr!(runs_differ_in_threads),
+        NotCompared::FewSamples { samples, needed } => {
+            tr!(samples_of_needed, samples = count(samples), needed = count(needed))
+        }
+        NotCompared::FewBlocks { blocks, needed } => {
+            tr!(independent_blocks_of_needed, blocks = count(blocks), needed = count(needed))
+        }
+        NotCompared::FewAbove { independent, needed } => {
+            tr!(independent_above_of_needed, n = count(independent), needed = count(needed))
+        }
+        NotCompared::Equal => tr!(the_largest_are_equal),
+    }
+}
+
+fn not_compared(why: NotCompared) -> String {
+    tr!(not_compared_why, why = reason(why))
 }
 
 /// Not of significance: the figure is of these very runs.
@@ -111,10 +138,8 @@ impl Compared {
     pub(super) fn verdict(&self) -> String {
         let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
         let spread = spread.and_then(|spread| Some((spread.is_significant(), spread.ratio?)));
-        if quantiles.is_empty()
-            && spread.is_none()
-            && !maximum.is_some_and(|maximum| maximum.is_significant)
-        {
+        let is_any = self.comparison.has_ratios() || maximum.is_significant();
+        if !is_any && spread.is_none() {
             let Texts { base: first, other: second, unordered, .. } = self.texts();
             return if unordered.is_empty() {
                 tr!(second_against_first_too, second, first)
@@ -122,26 +147,31 @@ impl Compared {
                 tr!(second_against_first_not, second, first)
             };
         }
-        let (significant, not): (Vec<&QuantileDifference>, Vec<&QuantileDifference>) =
-            quantiles.iter().partition(|one| one.is_significant());
+        let ratios = quantiles.iter().filter_map(|one| Some((one, one.ratio.ok()?)));
+        let (significant, not): (Vec<_>, Vec<_>) =
+            ratios.partition(|(one, _)| one.is_significant());
         let name = |one: &QuantileDifference| self.named(&one.level.to_string());
         let of_spread = spread.filter(|(is_significant, _)| *is_significant);
         let mut parts: Vec<String> = of_spread
             .iter()
             .map(|(_, ratio)| changed(texts::the_standard_deviation.said(), *ratio))
             .collect();
-        parts
-            .extend(significant.into_iter().map(|one| changed(&name(one), (one.lower, one.upper))));
+        parts.extend(significant.into_iter().map(|(one, ratio)| changed(&name(one), ratio)));
         let same_spread = spread
             .filter(|(is_significant, _)| !is_significant)
             .map(|_| tr!(the_standard_deviation));
         let mut same: Vec<String> =
-            same_spread.into_iter().chain(not.into_iter().map(name)).collect();
-        match maximum {
-            Some(maximum) if maximum.is_significant => parts.push(the_latest(maximum)),
-            Some(_) if self.quantity == Quantity::Jitter => same.push(tr!(maximum_size_jitter)),
-            Some(_) => same.push(tr!(the_maximum)),
-            None => {}
+            same_spread.into_iter().chain(not.into_iter().map(|(one, _)| name(one))).collect();
+        if let Ok(test) = &maximum.test {
+            let figure = match self.quantity {
+                Quantity::Jitter => tr!(maximum_size_jitter),
+                _ => tr!(the_maximum),
+            };
+            if test.is_significant {
+                parts.push(tr!(figure_is_change, figure, change = of_blocks(test)));
+            } else {
+                same.push(figure);
+            }
         }
         if !same.is_empty() {
             parts.push(tr!(no_significant_difference_in, figures = list(&same)));
@@ -157,33 +187,28 @@ impl Compared {
     pub(super) fn rows(&self) -> Vec<[String; 4]> {
         let about = self.observed.map(|observed| if observed { "" } else { "~" });
         let mut rows = self.rows_of_spread();
+        let value = |about: &str, ns: Option<i64>| {
+            ns.map(|ns| format!("{about}{}", self.micros(ns))).or_nothing()
+        };
         rows.extend(self.comparison.quantiles.iter().map(|one| {
             let prefix = if one.is_significant() { "" } else { texts::not_significant.said() };
             [
                 self.named(&one.level.to_string()),
-                format!("{}{}", about[0], self.micros(one.base_ns)),
-                format!("{}{}", about[1], self.micros(one.other_ns)),
-                format!("{prefix}{}", change(one.lower, one.upper)),
+                value(about[0], one.base_ns),
+                value(about[1], one.other_ns),
+                one.ratio.map_or_else(not_compared, |(lower, upper)| {
+                    format!("{prefix}{}", change(lower, upper))
+                }),
             ]
         }));
-        if let Some(maximum) = &self.comparison.maximum {
-            let verdict = if maximum.is_significant {
-                the_latest(maximum)
-            } else if maximum.latest == 0 {
-                tr!(not_significant_largest_equal)
-            } else if maximum.latest == 1 {
-                tr!(not_significant_only_one)
-            } else {
-                let but = if maximum.disagrees { texts::but_largest_in_other.said() } else { "" };
-                format!("{}{}{but}", texts::not_significant.said(), of_the_latest(maximum))
-            };
-            rows.push([
-                self.named("max"),
-                self.micros(maximum.base_ns),
-                self.micros(maximum.other_ns),
-                verdict,
-            ]);
-        }
+        let maximum = &self.comparison.maximum;
+        rows.push([
+            self.named("max"),
+            value("", maximum.base_ns),
+            value("", maximum.other_ns),
+            maximum.test.as_ref().map_or_else(|why| not_compared(*why), of_blocks),
+        ]);
+        rows.extend(of_the_largest(maximum));
         if let Some(rate) = &self.comparison.rate {
             let share = |(beyond, of): (u64, u64)| {
                 tr!(n_of_all, n = format::count(beyond), all = format::count(of))
@@ -194,12 +219,9 @@ impl Compared {
         rows
     }
 
-    /// The figures with what they show; nothing where there are none.
+    /// The figures with what they show.
     fn table_in_text(&self, out: &mut String) {
         let rows = self.rows();
-        if rows.is_empty() {
-            return;
-        }
         let figures = rows
             .iter()
             .map(|[name, base, other, _]| [name, base, other].map(String::clone).to_vec())
@@ -218,7 +240,11 @@ impl Compared {
         }
         out.push('\n');
         let (first, second) = (&self.texts().base, &self.texts().other);
-        let what = tr!(first_second_together_intervals, first, second);
+        let what = if self.comparison.has_ratios() {
+            tr!(first_second_together_intervals, first, second)
+        } else {
+            tr!(first_second, first, second)
+        };
         text::wrapped(out, "", &what);
     }
 
@@ -229,9 +255,12 @@ impl Compared {
         if !unordered.is_empty() {
             notes.push(tr!(no_samples_in_recordings, recordings = list(unordered)));
         }
-        if self.observed.contains(&false) && !self.comparison.quantiles.is_empty() {
+        let Comparison { quantiles, maximum, .. } = &self.comparison;
+        let is_known = |one: &QuantileDifference| one.base_ns.or(one.other_ns).is_some();
+        if self.observed.contains(&false) && quantiles.iter().any(is_known) {
             notes.push(tr!(all_threads_runs_together));
         }
+        notes.extend(maximum.test.as_ref().ok().map(what_worst_blocks_are));
         if !self.comparison.between_runs {
             notes.push(tr!(few_runs_each_holds));
         }
@@ -239,29 +268,33 @@ impl Compared {
     }
 }
 
-use stats::Comparison;
-
-/// `19 of the 20 latest wake-ups`.
-fn of_the_latest(maximum: &MaximumDifference) -> String {
-    tr!(
-        second_has_n_latest,
-        n = maximum.of_other,
-        latest = maximum.latest,
-        expected = format!("{:.1}", maximum.expected)
-    )
+/// `lower: the second has 3 of the 20 worst blocks, 10.0 expected`.
+fn of_blocks(test: &BlockMaxima) -> String {
+    let (base, n) = test.worst;
+    let expected = format!("{:.1}", test.expected);
+    let blocks = tr!(second_has_n_worst_blocks, n, all = base + n, expected);
+    let lead = match test.is_significant {
+        false => texts::not_significant,
+        true if n as f64 > test.expected => texts::higher_lead,
+        true => texts::lower_lead,
+    };
+    let but = if test.disagrees { texts::but_largest_in_other.said() } else { "" };
+    format!("{}{blocks}{but}", lead.said())
 }
 
-fn the_latest(maximum: &MaximumDifference) -> String {
-    let more = maximum.of_other as f64 > maximum.expected;
-    let (n, latest, expected) =
-        (maximum.of_other, maximum.latest, format!("{:.1}", maximum.expected));
-    // The longer of two groups has more of the latest anyway: what counts is whether it has more
-    // than its share.
-    if more {
-        tr!(second_has_more_latest, latest, n, expected)
-    } else {
-        tr!(second_has_fewer_latest, latest, n, expected)
-    }
+/// From which group the largest latencies are, one by one; none where all are equal.
+fn of_the_largest(maximum: &MaximumDifference) -> Option<[String; 4]> {
+    let (base, other) = maximum.largest;
+    (base + other > 0).then(|| {
+        let name = tr!(largest_n, n = base + other);
+        [name, base.to_string(), other.to_string(), tr!(raw_count_of_samples)]
+    })
+}
+
+fn what_worst_blocks_are(test: &BlockMaxima) -> String {
+    let (base, other) = test.blocks;
+    let [latencies, base, other] = [test.latencies, base as u64, other as u64].map(format::count);
+    tr!(worst_blocks_are, latencies, base, other, all = test.worst.0 + test.worst.1)
 }
 
 /// `2.1 to 3.4 times as often`.
@@ -385,6 +418,27 @@ impl Comparisons {
         })
     }
 
+    /// The verdict of each group against the first, and what to know of it, or why they are not
+    /// compared: below a table that has them side by side.
+    pub fn brief(groups: &[Repeats], anyway: bool, language: Language) -> String {
+        let mut out = String::new();
+        let Some((base, others)) = groups.split_first() else { return out };
+        let mut of_one = |other| match Compared::new(base, other, anyway, language) {
+            Err(why) => text::wrapped(&mut out, "", &why),
+            Ok(compared) => {
+                text::wrapped(&mut out, "", &compared.verdict());
+                for caveat in &compared.texts().caveats {
+                    text::wrapped(&mut out, "  ", &tr!(caution_caveat, caveat));
+                }
+                for reservation in &compared.texts().reservations {
+                    text::wrapped(&mut out, "  ", &tr!(note, note = reservation));
+                }
+            }
+        };
+        in_language(language, || others.iter().for_each(&mut of_one));
+        out
+    }
+
     /// For an issue or a wiki.
     pub fn markdown(&self, language: Language) -> String {
         in_language(language, || rendered(&Markdown { all: &self.all }))
@@ -394,11 +448,13 @@ impl Comparisons {
     pub fn json(&self) -> Value {
         in_language(Language::English, || {
             let quantile = |one: &QuantileDifference| {
+                let (lower, upper) = one.ratio.ok().unzip();
                 json!({
                     "figure": one.level.to_string(),
                     "base_ns": one.base_ns, "other_ns": one.other_ns,
-                    "ratio_lower": one.lower, "ratio_upper": one.upper,
+                    "ratio_lower": lower, "ratio_upper": upper,
                     "significant": one.is_significant(),
+                    "reason": one.ratio.err().map(reason),
                 })
             };
             let rate = |one: &RateDifference| {
@@ -409,10 +465,16 @@ impl Comparisons {
                 })
             };
             let maximum = |one: &MaximumDifference| {
+                let test = one.test.ok();
                 json!({
-                    "base_ns": one.base_ns, "other_ns": one.other_ns,
-                    "latest": one.latest, "of_other": one.of_other,
-                    "expected_of_other": one.expected, "significant": one.is_significant,
+                    "base_ns": one.base_ns, "other_ns": one.other_ns, "largest": one.largest,
+                    "blocks": test.map(|test| test.blocks),
+                    "latencies_per_block": test.map(|test| test.latencies),
+                    "latest": test.map(|test| test.worst.0 + test.worst.1),
+                    "of_other": test.map(|test| test.worst.1),
+                    "expected_of_other": test.map(|test| test.expected),
+                    "significant": one.is_significant(),
+                    "reason": one.test.err().map(reason),
                 })
             };
             let sd = |one: &SpreadDifference| {
@@ -457,7 +519,7 @@ impl Comparisons {
                     "peak_to_peak": spread.as_ref().map(peak_to_peak),
                     "quantiles": quantiles.iter().map(quantile).collect::<Vec<_>>(),
                     "rate": beyond.as_ref().map(rate),
-                    "maximum": latest.as_ref().map(maximum),
+                    "maximum": maximum(latest),
                     "blocks": blocks,
                     "between_runs": between_runs,
                     "notes": compared.notes(),
@@ -472,6 +534,7 @@ impl Comparisons {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stats::{Group, compare};
 
     #[test]
     fn a_ratio_that_shows_as_nothing_is_no_bound() {
@@ -486,40 +549,55 @@ mod tests {
         assert_eq!(often(0.0, Some(0.004)), "less than 0.01 times as often");
     }
 
+    /// Each figure has a row: both values, and the ratio or why there is none.
     #[test]
-    fn one_large_latency_is_not_one_of_one() {
-        let maximum = MaximumDifference {
-            base_ns: 2,
-            other_ns: 1,
-            latest: 1,
-            of_other: 1,
-            expected: 0.5,
-            is_significant: false,
-            disagrees: false,
-        };
-        let comparison = Comparison {
-            quantiles: Vec::new(),
-            rate: None,
-            spread: None,
-            maximum: Some(maximum),
-            blocks: (1, 1),
-            between_runs: false,
-        };
+    fn each_quantile_has_its_row() {
         let mut compared = Compared {
-            comparison,
+            comparison: compare(&Group::default(), &Group::default()),
             quantity: Quantity::Latency,
-            observed: [true; 2],
+            observed: [true, false],
             texts: crate::language::InEach::default(),
         };
-        let [row] = compared.rows().try_into().unwrap();
+        let Comparison { quantiles, maximum, .. } = &mut compared.comparison;
+        let why = [
+            NotCompared::NoSamples,
+            NotCompared::FewBlocks { blocks: 7, needed: 16 },
+            NotCompared::FewAbove { independent: 3, needed: 7 },
+            NotCompared::FewSamples { samples: 990, needed: 1_000 },
+        ];
+        for (quantile, why) in quantiles.iter_mut().zip(why) {
+            (quantile.base_ns, quantile.other_ns) = (Some(12_900_000), Some(23_000));
+            quantile.ratio = Err(why);
+        }
+        quantiles[4].base_ns = Some(246_000_000);
+        quantiles[4].ratio = Ok((0.5, 0.6));
+        (maximum.base_ns, maximum.other_ns) = (Some(246_000_000), None);
+        (maximum.largest, maximum.test) = ((20, 0), Err(NotCompared::Threads));
+        let row = |name: &str, base: &str, other: &str, verdict: &str| {
+            [name, base, other, verdict].map(str::to_owned)
+        };
         assert_eq!(
-            row,
-            ["max", "0.0", "0.0", "not significant: only one independent large latency"]
+            compared.rows(),
+            [
+                row("p50", "12,900.0", "~23.0", "not compared: one has no samples"),
+                row("p90", "12,900.0", "~23.0", "not compared: 7 independent blocks, 16 needed"),
+                row(
+                    "p99",
+                    "12,900.0",
+                    "~23.0",
+                    "not compared: 3 independent samples above it, 7 needed"
+                ),
+                row("p99.9", "12,900.0", "~23.0", "not compared: 990 samples, 1,000 needed"),
+                row("p99.99", "246,000.0", "–", "40 to 50 % lower"),
+                row(
+                    "max",
+                    "246,000.0",
+                    "–",
+                    "not compared: the runs differ in their number of threads"
+                ),
+                row("largest 20", "20", "0", "raw count of samples, bursts included"),
+            ]
         );
-        compared.comparison.maximum = None;
-        let mut table = String::new();
-        compared.table_in_text(&mut table);
-        assert_eq!(table, "");
     }
 
     #[test]
@@ -543,26 +621,38 @@ mod tests {
         assert!(base.chars().count() < 10 && other.chars().count() < 10, "{base:?} {other:?}");
     }
 
+    /// Counts of latencies, weighted by their clusters, were called latencies and fewer than
+    /// expected, where the first had none of the largest.
     #[test]
-    fn fewer_than_its_share_is_not_called_less_late() {
-        let of_other = |of_other, expected| {
-            the_latest(&MaximumDifference {
-                base_ns: 2,
-                other_ns: 1,
-                latest: 20,
-                of_other,
-                expected,
-                is_significant: true,
-                disagrees: false,
-            })
+    fn what_was_counted_is_said() {
+        let test = BlockMaxima {
+            latencies: 128,
+            blocks: (157, 471),
+            worst: (17, 3),
+            expected: 15.0,
+            is_significant: true,
+            disagrees: false,
         };
         assert_eq!(
-            of_other(18, 19.8),
-            "the second has fewer of the 20 largest latencies than expected: 18 instead of 19.8"
+            of_blocks(&test),
+            "lower: the second has 3 of the 20 worst blocks, 15.0 expected"
+        );
+        let higher = BlockMaxima { worst: (0, 20), ..test };
+        assert_eq!(
+            of_blocks(&higher),
+            "higher: the second has 20 of the 20 worst blocks, 15.0 expected"
+        );
+        let disagrees = BlockMaxima { is_significant: false, disagrees: true, ..test };
+        assert_eq!(
+            of_blocks(&disagrees),
+            "not significant: the second has 3 of the 20 worst blocks, 15.0 expected, but the \
+             largest is in the other"
         );
         assert_eq!(
-            of_other(20, 10.0),
-            "the second has more of the 20 largest latencies than expected: 20 instead of 10.0"
+            what_worst_blocks_are(&test),
+            "worst blocks: the runs are cut into blocks of 128 samples, 157 of the first and 471 \
+             of the second, and the 20 with the largest maxima counted. Expected is the second's \
+             share of all blocks"
         );
     }
 }

@@ -168,7 +168,7 @@ pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
         Lacking::ValuesOfSkipped(skipped) => {
             tr!(skipped_have_no_value, skipped = count(skipped))
         }
-        Lacking::Independent => tr!(too_few_independent_samples_compare),
+        Lacking::Independent => tr!(too_few_independent_samples),
         Lacking::Order => tr!(order_samples_unknown_so),
     })
 }

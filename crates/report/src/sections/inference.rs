@@ -48,7 +48,7 @@ impl Inference {
             periods: analysis.periods.clone(),
             changes: analysis.changes(),
             modes: analysis.modes(),
-            latest: analysis.latest(LATEST).maxima,
+            latest: analysis.latest(LATEST),
         }
     }
 }

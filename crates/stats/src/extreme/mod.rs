@@ -13,6 +13,5 @@ pub use gev::Gev;
 pub use goodness::{Apart, apart};
 pub use gpd::{Excesses, Gpd, Region};
 pub use refusal::Refusal;
-pub use tail::Latest;
 pub use tail::{Horizon, MAX_CROWDED, MIN_CLUSTERS, MIN_LATENCIES, ReturnLevel, TailFit};
 pub(crate) use tail::{Observed, Tail, latest};

@@ -191,35 +191,13 @@ fn clusters_among(largest: &[Worst], max: usize) -> Clusters {
     Clusters::from_exceedances(&some)
 }
 
-/// The latest wake-ups that are independent of one another: of each cluster the largest.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Latest {
-    pub maxima: Vec<Worst>,
-    /// None beyond this was left out, ns.
-    pub complete_beyond: i64,
-    pub clusters: u64,
-    /// ... were seen among so many latencies.
-    pub among: u64,
-}
-
-/// Of the largest latencies the clusters, as many as asked for, or fewer.
-pub(crate) fn latest(largest: &[Worst], max: usize) -> Latest {
-    let looked_at = largest.len().min(8 * max);
-    let mut maxima = clusters_among(largest, looked_at).largest;
-    let clusters = maxima.len() as u64;
+/// The latest wake-ups that are independent of one another, worst first: of each cluster the
+/// largest, as many as asked for, or fewer.
+pub(crate) fn latest(largest: &[Worst], max: usize) -> Vec<Worst> {
+    let mut maxima = clusters_among(largest, 8 * max).largest;
     maxima.sort_unstable_by_key(|worst| (std::cmp::Reverse(worst.latency_ns), worst.activation));
-    let left_out = [largest.get(looked_at), maxima.get(max)]
-        .into_iter()
-        .flatten()
-        .map(|worst| worst.latency_ns)
-        .max();
     maxima.truncate(max);
-    Latest {
-        maxima,
-        complete_beyond: left_out.unwrap_or(i64::MIN),
-        clusters,
-        among: looked_at as u64,
-    }
+    maxima
 }
 
 /// The step of the clock that all these values are multiples of, ns.

@@ -65,34 +65,28 @@ fn a_gate_passes_fails_or_does_not_know() {
 #[test]
 fn a_recording_is_not_worse_than_itself() {
     let place = measured();
-    // On a busy machine a p99 may be known to within a hundredfold only: that it is worse is never
-    // found.
+    // On a busy machine a quantile may be known to within a hundredfold only, or lie in a few bursts:
+    // that it is worse is never found.
     let output = place.teiji("gate one.teiji --baseline one.teiji --worse-than 1000%");
     assert!(
         matches!(output.code, Some(0 | 3))
-            && output.out.contains("pass  p50 at most 1000 % worse than one.teiji"),
-        "{output:?}"
-    );
-    assert!(
-        output.out.contains("p99 at most 1000 % worse than one.teiji")
+            && output.out.contains(" at most 1000 % worse than one.teiji")
             && !output.out.contains("FAIL"),
         "{output:?}"
     );
     let compared = json(&place.well("compare one.teiji one.teiji --json").out);
     let one = &compared["comparisons"][0];
-    for figure in one["quantiles"].as_array().unwrap() {
-        assert_eq!(figure["significant"], false, "{figure}");
-        assert!(
-            figure["ratio_lower"].as_f64().unwrap() <= 1.0
-                && figure["ratio_upper"].as_f64().unwrap() >= 1.0,
-            "{figure}"
-        );
-    }
-    assert!(
-        one["quantiles"].as_array().unwrap().len() >= 3
-            && one["differs"].as_array().unwrap().is_empty(),
-        "{one}"
-    );
+    let ratios: Vec<[f64; 2]> = one["quantiles"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .inspect(|figure| assert_eq!(figure["significant"], false, "{figure}"))
+        .filter(|figure| figure["reason"].is_null())
+        .map(|figure| ["ratio_lower", "ratio_upper"].map(|end| figure[end].as_f64().unwrap()))
+        .collect();
+    assert!(ratios.iter().all(|[lower, upper]| *lower <= 1.0 && *upper >= 1.0), "{one}");
+    assert!(one["differs"].as_array().unwrap().is_empty(), "{one}");
+    assert_eq!(one["quantiles"].as_array().unwrap().len(), 5, "{one}");
     assert!(one["notes"].to_string().contains("is given twice"), "{one}");
     // Neither is its copy, and two of them are no two runs.
     copy_recording(&place.join("one.teiji"), &place.join("copy.teiji"));

@@ -153,13 +153,28 @@ fn a_recording_of_a_histogram_only() {
         "{output}"
     );
     assert!(!output.contains("too few"), "{output}");
-    assert!(
-        !output.contains(" first  second") && !output.contains("these intervals hold"),
-        "a table without rows: {output}"
+    assert!(!output.contains("these intervals hold"), "there are none: {output}");
+    // Each figure has its row all the same: both values, and why there is no interval.
+    let compared: Value =
+        serde_json::from_str(&place.well("compare now.teiji past.teiji --anyway --json").out)
+            .unwrap();
+    let p99 = &compared["comparisons"][0]["quantiles"][2];
+    assert_eq!(
+        (&p99["other_ns"], &p99["ratio_lower"], &p99["significant"], &p99["reason"]),
+        (&json!(9_999), &Value::Null, &json!(false), &json!("one has no samples")),
+        "{compared}"
     );
-    assert!(!place.well("compare now.teiji past.teiji --anyway --md").out.contains("| µs |"));
+    assert!(p99["base_ns"].as_i64().is_some_and(|ns| ns != 0), "{compared}");
+    let row = "| 10.0 | not compared: one has no samples |";
+    let table = place.well("compare now.teiji past.teiji --anyway --md").out;
+    assert!(table.contains("| p99 | ") && table.contains(row), "{table}");
     place.well("compare now.teiji past.teiji --anyway --html none.html");
-    assert!(!place.read("none.html").contains("class=\"differences\""));
+    let page = place.read("none.html");
+    assert!(
+        page.contains("class=\"differences\"")
+            && page.contains("<td>10.0</td><td class=\"text\">not compared: one has no samples"),
+        "{page}"
+    );
     let output = place.teiji("gate now.teiji --baseline past.teiji");
     assert!(
         output.code == Some(3)

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Why two groups of runs are not compared in a figure.
+
+use crate::bootstrap::MIN_BLOCKS;
+
+/// The reason that is furthest from being a comparison comes first. Numbers are of the group that
+/// has fewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NotCompared {
+    /// Without samples it is unknown how they depend on one another.
+    NoSamples,
+    /// Runs have several numbers of threads, and the largest of four is larger than that of one.
+    Threads,
+    /// The figure needs more samples.
+    FewSamples { samples: u64, needed: u64 },
+    /// There are too few independent blocks.
+    FewBlocks { blocks: u64, needed: u64 },
+    /// Too few independent samples are above the quantile.
+    FewAbove { independent: u64, needed: u64 },
+    /// The largest are all equal.
+    Equal,
+}
+
+impl NotCompared {
+    /// So many blocks are too few.
+    pub(crate) const fn few_blocks(blocks: usize) -> NotCompared {
+        if blocks == 0 {
+            return NotCompared::NoSamples;
+        }
+        NotCompared::FewBlocks { blocks: blocks as u64, needed: MIN_BLOCKS as u64 }
+    }
+
+    /// What there is of both groups, or the graver reason.
+    pub(crate) fn or_both<T>(
+        base: Result<T, NotCompared>,
+        other: Result<T, NotCompared>,
+    ) -> Result<(T, T), NotCompared> {
+        match (base, other) {
+            (Ok(base), Ok(other)) => Ok((base, other)),
+            (Err(base), Err(other)) => Err(base.min(other)),
+            (Err(why), _) | (_, Err(why)) => Err(why),
+        }
+    }
+}
