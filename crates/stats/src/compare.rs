@@ -144,8 +144,8 @@ pub fn compare(base: &Group, other: &Group) -> Comparison {
 }
 
 /// One of [`Level::ALL`] of a group, ns: the latency that was observed where that is known, as of
-/// one thread that is the whole group, otherwise up to 1 % above it. None where it is not known, or latencies
-/// are too few.
+/// one thread that is the whole group, otherwise up to 1 % above it. None where it is not known, or
+/// latencies are too few.
 fn observed(group: &Group, blocks: &IndependentBlocks, place: usize) -> Option<i64> {
     let level = Level::ALL[place];
     let mut threads = group.threads();
