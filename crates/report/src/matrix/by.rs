@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The values of one factor side by side, all else equal, and in words what each value does.
+//! The values of one factor side by side, and the rows of that table that can be compared: the plan
+//! varies nothing else between them. What a value does is not said here. That takes `compare`,
+//! which also says what else differs.
 
 use super::Matrix;
 use super::cell_stats::Figure::{Latency, Overruns};
@@ -10,6 +12,15 @@ use crate::language::{Language, in_language, texts, tr};
 use crate::sections::latencies::{Figure, NOTHING, OrNothing};
 use crate::terminal::text::{aligned_in_blocks, wrapped};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Combinations that differ in one factor alone.
+pub struct AlikeRows<'m> {
+    /// What each is called, and its recordings; that with the factor's first value comes first.
+    pub rows: Vec<(String, &'m [PathBuf])>,
+    /// Whether some ran on a co-kernel and others on Linux, with a clock and a probe of its own.
+    pub is_on_cores: bool,
+}
 
 /// What is shown of each combination.
 const OF_LATENCIES: [cell_stats::Figure; 5] = [
@@ -52,58 +63,15 @@ impl<'m> Case<'m> {
 type Alike<'m> = BTreeMap<(Vec<usize>, Option<usize>), Vec<Option<Case<'m>>>>;
 
 impl Matrix {
-    /// The table, and above it a sentence for each difference that a factor's values make where all
-    /// else is equal.
+    /// The table.
     ///
     /// # Errors
     /// When the plan does not vary this factor: says which it varies.
     pub fn by(&self, factor: &str, language: Language) -> Result<String, String> {
         in_language(language, || {
-            let factor = self
-                .varied
-                .iter()
-                .copied()
-                .find(|place| self.factors[*place].name == factor)
-                .ok_or_else(|| {
-                    let known: Vec<&str> = self
-                        .varied
-                        .iter()
-                        .map(|place| self.factors[*place].name.as_str())
-                        .collect();
-                    let known = if known.is_empty() {
-                        tr!(nothing)
-                    } else {
-                        known.join(texts::comma.said())
-                    };
-                    tr!(plan_does_not_vary, factor, known)
-                })?;
-            if let Some(why) = self.quantities_differ_by(factor) {
-                return Err(tr!(rows_cannot_be_held, why));
-            }
-            let values = &self.factors[factor].values;
-            let is_stage = self.is_stage(factor);
-            let (mut alike, mut beside): (Alike<'_>, Alike<'_>) = Default::default();
-            for row in &self.rows {
-                let mut others = row.at.clone();
-                others.remove(factor);
-                // The Linux beside a co-kernel has a table of its own, with all that is on Linux.
-                if !is_stage && self.has_beside() && row.is_of_linux() {
-                    enter(&mut beside, &others, (factor, values.len()), row);
-                }
-                if is_stage {
-                    enter(&mut alike, &others, (factor, values.len()), row);
-                } else if !self.is_beside(row) {
-                    enter(&mut alike, &self.all_else(row, factor), (factor, values.len()), row);
-                }
-            }
-            let mut out = String::new();
-            self.effects(factor, &alike)
-                .iter()
-                .for_each(|sentence| wrapped(&mut out, "", sentence));
-            if !out.is_empty() {
-                out.push('\n');
-            }
-            out += &self.side_by_side(factor, &alike);
+            let factor = self.varied_factor(factor)?;
+            let (alike, beside) = self.alike(factor);
+            let mut out = self.side_by_side(factor, &alike);
             out.push('\n');
             if !beside.is_empty() {
                 wrapped(&mut out, "", texts::on_linux_each_beside.said());
@@ -116,52 +84,72 @@ impl Matrix {
                 let nothing = tr!(not_measured_no_two, name);
                 wrapped(&mut out, "", &nothing);
             }
-            wrapped(&mut out, "", texts::how_certain_difference_teiji.said());
+            wrapped(&mut out, "", texts::intervals_teiji_compare.said());
             self.notes().iter().for_each(|note| wrapped(&mut out, "", note));
             Ok(out)
         })
     }
 
-    /// `mem-alloc raises overruns from 0 to 71.`: against the factor's first value, over all cases
-    /// that have both.
-    fn effects(&self, factor: usize, alike: &Alike<'_>) -> Vec<String> {
-        let name = |value: usize| {
-            self.factors[factor].values[value].as_deref().unwrap_or(NOTHING).to_owned()
-        };
-        let mut changes = Vec::new();
-        for value in 1..self.factors[factor].values.len() {
-            let pairs: Vec<(Case<'_>, Case<'_>)> =
-                alike.values().filter_map(|rows| Some((rows[0]?, rows[value]?))).collect();
-            let Some((first, _)) = pairs.first() else { continue };
-            // Figures on different clocks, or of different quantities, are not compared.
-            let is_like_first = |case: &Case<'_>| {
-                (case.row.kind, case.row.quantity) == (first.row.kind, first.row.quantity)
-            };
-            if !pairs.iter().all(|(was, is)| is_like_first(was) && is_like_first(is)) {
-                continue;
+    /// The rows of that table that can be compared with one that has the factor's first value.
+    ///
+    /// # Errors
+    /// When the plan does not vary this factor: says which it varies.
+    pub fn alike_by(&self, factor: &str, language: Language) -> Result<Vec<AlikeRows<'_>>, String> {
+        in_language(language, || {
+            let factor = self.varied_factor(factor)?;
+            let (alike, _) = self.alike(factor);
+            let mut sets: Vec<(&Vec<usize>, AlikeRows<'_>)> = Vec::new();
+            for ((others, _), cases) in &alike {
+                let rows: Vec<&CellStats> = cases.iter().flatten().map(|case| case.row).collect();
+                // A combination is compared with all its threads together.
+                let is_known = sets.last().is_some_and(|(known, _)| *known == others);
+                if is_known || cases[0].is_none() || rows.len() < 2 {
+                    continue;
+                }
+                let is_on_cores =
+                    !self.is_stage(factor) && rows.iter().any(|row| row.core().is_some());
+                let rows = rows.into_iter().map(|row| (self.name(row), row.recordings())).collect();
+                sets.push((others, AlikeRows { rows, is_on_cores }));
             }
-            let change = Change { value: name(value), first: name(0), cases: pairs.len() };
-            let late =
-                pairs.iter().map(|(was, is)| Late::between(*was, *is)).collect::<Option<Vec<_>>>();
-            changes.extend(late.and_then(|late| change.of_overruns(&late)));
-            let is_about = pairs
-                .iter()
-                .any(|(was, is)| was.figures().due.about() != "" || is.figures().due.about() != "");
-            let about = if is_about { "~" } else { "" };
-            let figures = if first.row.is_of_intervals() {
-                // Figures with a sign have no factor.
-                [(Figure::Sd, "sd", ""), (Figure::PeakToPeak, texts::peak_to_peak.said(), "")]
-            } else {
-                [(Figure::P99, "p99", about), (Figure::Max, texts::max.said(), "")]
-            };
-            for (figure, name, about) in figures {
-                let of = |case: &Case<'_>| case.figures().due.rounded(figure);
-                let each: Option<Vec<_>> =
-                    pairs.iter().map(|(was, is)| of(was).zip(of(is))).collect();
-                changes.extend(each.and_then(|pairs| change.of_latency((name, about), &pairs)));
+            Ok(sets.into_iter().map(|(_, set)| set).collect())
+        })
+    }
+
+    /// The place of a factor that is varied.
+    fn varied_factor(&self, name: &str) -> Result<usize, String> {
+        let mut varied = self.varied.iter().copied();
+        let factor = varied.find(|place| self.factors[*place].name == name).ok_or_else(|| {
+            let known: Vec<&str> =
+                self.varied.iter().map(|place| self.factors[*place].name.as_str()).collect();
+            let known =
+                if known.is_empty() { tr!(nothing) } else { known.join(texts::comma.said()) };
+            tr!(plan_does_not_vary, factor = name, known)
+        })?;
+        match self.quantities_differ_by(factor) {
+            Some(why) => Err(tr!(rows_cannot_be_held, why)),
+            None => Ok(factor),
+        }
+    }
+
+    /// Cases by what they have beside this factor; and of kernels with a co-kernel those on Linux.
+    fn alike(&self, factor: usize) -> (Alike<'_>, Alike<'_>) {
+        let values = self.factors[factor].values.len();
+        let is_stage = self.is_stage(factor);
+        let (mut alike, mut beside): (Alike<'_>, Alike<'_>) = Default::default();
+        for row in &self.rows {
+            let mut others = row.at.clone();
+            others.remove(factor);
+            // The Linux beside a co-kernel has a table of its own, with all that is on Linux.
+            if !is_stage && self.has_beside() && row.is_of_linux() {
+                enter(&mut beside, &others, (factor, values), row);
+            }
+            if is_stage {
+                enter(&mut alike, &others, (factor, values), row);
+            } else if !self.is_beside(row) {
+                enter(&mut alike, &self.all_else(row, factor), (factor, values), row);
             }
         }
-        changes
+        (alike, beside)
     }
 
     /// What these cases have of another factor, each once: on a co-kernel the probe is another.
@@ -238,176 +226,5 @@ fn text(all: &Figures<'_>, figure: cell_stats::Figure) -> String {
         Latency(of) if figure.is_spread() => all.due.text(of, fine_micros),
         Latency(of) => all.due.text(of, micros),
         _ => all.rounded(figure).map(|n| count(n.unsigned_abs())).or_nothing(),
-    }
-}
-
-/// Overruns of a combination and of the one beside it, each with how many activations were due.
-#[derive(Clone, Copy, Default)]
-struct Late {
-    was: u64,
-    is: u64,
-    due_was: u64,
-    due_is: u64,
-}
-
-impl Late {
-    /// None where it is not known.
-    fn between(was: Case<'_>, is: Case<'_>) -> Option<Late> {
-        let (was, is) = (*was.figures().activations, *is.figures().activations);
-        Some(Late { was: was.late()?, is: is.late()?, due_was: was.due()?, due_is: is.due()? })
-    }
-
-    fn sum(of: &[Late]) -> Late {
-        of.iter().fold(Late::default(), |sum, one| Late {
-            was: sum.was + one.was,
-            is: sum.is + one.is,
-            due_was: sum.due_was + one.due_was,
-            due_is: sum.due_is + one.due_is,
-        })
-    }
-
-    /// How many activations were due beside how many were before.
-    fn exposed(self) -> f64 {
-        self.due_is as f64 / self.due_was.max(1) as f64
-    }
-
-    /// Counts differ significantly from two standard deviations apart on: that of a difference of
-    /// counts is the root of their sum.
-    fn way(self) -> Way {
-        let expected = self.was as f64 * self.exposed();
-        if (self.is as f64 - expected).abs()
-            <= 2.0 * (self.is as f64 + expected * self.exposed()).sqrt()
-        {
-            Way::Neither
-        } else if self.is as f64 > expected {
-            Way::Up
-        } else {
-            Way::Down
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Way {
-    Up,
-    Down,
-    Neither,
-}
-
-/// A latency that differs by less than this factor is said to differ by nobody who measures twice.
-const MIN_FACTOR: f64 = 1.1;
-
-fn factor((was, is): (i64, i64)) -> f64 {
-    is as f64 / was.max(1) as f64
-}
-
-fn way(pair: (i64, i64)) -> Way {
-    match factor(pair) {
-        factor if factor >= MIN_FACTOR => Way::Up,
-        factor if factor <= 1.0 / MIN_FACTOR => Way::Down,
-        _ => Way::Neither,
-    }
-}
-
-/// What one value does, as against another, in so many cases with all else equal.
-struct Change {
-    value: String,
-    first: String,
-    cases: usize,
-}
-
-impl Change {
-    /// Counts are summed over the cases, where they do not go both ways.
-    fn of_overruns(&self, late: &[Late]) -> Option<String> {
-        let sum = Late::sum(late);
-        if sum.was == 0 && sum.is == 0 {
-            let (value, cases) = (&self.value, self.in_all());
-            return Some(if self.first == "none" {
-                tr!(value_no_overruns_without, value, cases)
-            } else {
-                tr!(value_no_overruns_first, value, first = self.first, cases)
-            });
-        }
-        let ways: Vec<Way> = late.iter().map(|late| late.way()).collect();
-        if let Some(unlike) = self.unlike(texts::overruns.said(), &ways) {
-            return Some(unlike);
-        }
-        let of = |n: u64, due: u64| {
-            let (n, all) = (count(n), count(due));
-            if (0.95..=1.05).contains(&sum.exposed()) { n } else { tr!(n_of_all, n, all) }
-        };
-        let (was, is) = (of(sum.was, sum.due_was), of(sum.is, sum.due_is));
-        let total = if self.cases > 1 { texts::in_all_after.said() } else { "" };
-        let (value, rest) = (&self.value, self.against() + &self.in_all());
-        match sum.way() {
-            Way::Up => Some(tr!(value_raises_overruns_from, value, was, is, total, rest)),
-            Way::Down => Some(tr!(value_lowers_overruns_from, value, was, is, total, rest)),
-            Way::Neither => None,
-        }
-    }
-
-    /// The latencies of one case, or by what factor they differ in each of several.
-    fn of_latency(&self, (figure, about): (&str, &str), pairs: &[(i64, i64)]) -> Option<String> {
-        let ways: Vec<Way> = pairs.iter().map(|pair| way(*pair)).collect();
-        if let Some(unlike) = self.unlike(figure, &ways) {
-            return Some(unlike);
-        }
-        let decided = ways.iter().copied().find(|way| *way != Way::Neither)?;
-        let (value, against) = (&self.value, self.against());
-        if let [(was, is)] = pairs {
-            let (was, is) = (format!("{about}{}", micros(*was)), format!("{about}{}", micros(*is)));
-            return Some(if decided == Way::Down {
-                tr!(value_lowers_figure_from, value, figure, was, is, against)
-            } else {
-                tr!(value_raises_figure_from, value, figure, was, is, against)
-            });
-        }
-        let times =
-            |pair: (i64, i64)| if decided == Way::Down { 1.0 / factor(pair) } else { factor(pair) };
-        let factors: Vec<f64> =
-            pairs.iter().filter(|pair| way(**pair) == decided).map(|pair| times(*pair)).collect();
-        let (min, max) = factors
-            .iter()
-            .fold((f64::MAX, 0.0_f64), |(min, max), one| (min.min(*one), max.max(*one)));
-        let (min, max) = (format!("{min:.1}"), format!("{max:.1}"));
-        let times = if min == max { max } else { tr!(min_to_max, min, max) };
-        let cases = if factors.len() == self.cases {
-            self.in_all()
-        } else {
-            tr!(in_n_all_cases, n = factors.len(), all = self.cases)
-        };
-        Some(if decided == Way::Down {
-            tr!(value_lowers_figure_times, value, figure, times, against, cases)
-        } else {
-            tr!(value_raises_figure_times, value, figure, times, against, cases)
-        })
-    }
-
-    /// What is said where some cases go up and others down.
-    fn unlike(&self, figure: &str, ways: &[Way]) -> Option<String> {
-        let of = |way: Way| ways.iter().filter(|one| **one == way).count();
-        (of(Way::Up) > 0 && of(Way::Down) > 0).then(|| {
-            tr!(
-                value_raises_figure_in,
-                value = self.value,
-                figure,
-                up = of(Way::Up),
-                down = of(Way::Down),
-                all = self.cases,
-                against = self.against()
-            )
-        })
-    }
-
-    fn against(&self) -> String {
-        if self.first == "none" { String::new() } else { tr!(against_first, first = self.first) }
-    }
-
-    fn in_all(&self) -> String {
-        if self.cases > 1 {
-            tr!(all_else_equal_in, n = count(self.cases as u64))
-        } else {
-            String::new()
-        }
     }
 }

@@ -57,9 +57,10 @@ pub(super) struct CellStats {
     pub(super) judged: Vec<Judged>,
     /// Of the first repeat; the others differ in nothing that is asked for.
     key: Option<MatchKey>,
-    /// The largest latency of each phase, of runs in the lab, and where each recording is.
+    /// The largest latency of each phase, of runs in the lab.
     phases: PhaseMaxima,
-    phase_paths: Vec<PathBuf>,
+    /// Where the recording of each distinct run is.
+    paths: Vec<PathBuf>,
     /// What is inferred from all phases together; empty of any other row.
     pub(super) inferences: Vec<Inference>,
     distinct: Vec<RunIdentity>,
@@ -277,9 +278,9 @@ impl CellStats {
             return false;
         }
         if let Some((phase, max_ns)) = run.phase().zip(overview.recorded.largest_ns()) {
-            self.phases.add(PhaseMaximum { phase, place: self.phase_paths.len(), max_ns });
-            self.phase_paths.push(overview.recorded.path.clone());
+            self.phases.add(PhaseMaximum { phase, place: self.paths.len(), max_ns });
         }
+        self.paths.push(overview.recorded.path.clone());
         let differs = run.is_deterministic()
             && self.distinct.iter().any(|known| known.phase() == run.phase());
         self.distinct.push(run);
@@ -326,7 +327,12 @@ impl CellStats {
         phases
             .iter()
             .any(|one| one.phase != phases[0].phase)
-            .then_some((&self.phases, self.phase_paths.as_slice()))
+            .then_some((&self.phases, self.paths.as_slice()))
+    }
+
+    /// Where the recording of each distinct run is.
+    pub(super) fn recordings(&self) -> &[PathBuf] {
+        &self.paths
     }
 
     /// Each thread by itself, unless all have one interval.

@@ -25,6 +25,7 @@ mod table;
 mod values;
 mod verdict;
 
+pub use by::AlikeRows;
 pub use published::{Published, PublishedError};
 pub use settings::{InForce, SETTINGS, in_force, normalised, settings_of};
 

@@ -248,7 +248,7 @@ impl Matrix {
         phrases.join(texts::semicolon.said())
     }
 
-    /// What the first factor does where all else is equal, if a sentence can say it: `Largest
+    /// The largest latency of each value of the first factor, if a sentence can say it: `Largest
     /// latency by kernel: debian:amd64 560 µs, debian:rt-amd64 5.43 µs`. Only combinations that
     /// were measured with each of its values count.
     pub(super) fn by_first_factor(&self) -> Option<String> {
@@ -289,7 +289,7 @@ impl Matrix {
             })
             .collect::<Option<_>>()?;
         let pairs = if whole.len() > 1 {
-            tr!(all_else_equal_in, n = count(whole.len() as u64))
+            tr!(equal_settings_in, n = count(whole.len() as u64))
         } else {
             String::new()
         };

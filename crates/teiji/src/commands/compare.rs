@@ -7,7 +7,7 @@ use crate::commands::{named, recordings};
 use crate::exit::{CommandResult, DONE, Failure};
 use crate::output;
 use crate::overwrite::{self, FileKind};
-use ::report::{Comparisons, Language, Repeats};
+use ::report::{AlikeRows, Comparisons, Language, Repeats};
 use anyhow::{anyhow, ensure};
 use serde_json::json;
 use stats::ExactRequest;
@@ -125,6 +125,14 @@ fn repeats(found: &[PathBuf]) -> Result<Repeats, Failure> {
     let pools = recordings::pools(found)?;
     let examine = |pool: &Vec<PathBuf>| recordings::examine_pool(pool, &ExactRequest::default());
     pools.iter().map(examine).collect::<Result<_, _>>().map(Repeats::new)
+}
+
+/// What is significant between the rows of a plan and the first of them, in brief.
+pub fn brief(alike: &AlikeRows<'_>) -> Result<String, Failure> {
+    let group =
+        |(name, recordings): &(String, &[PathBuf])| Ok(repeats(recordings)?.called(name.clone()));
+    let groups: Vec<Repeats> = alike.rows.iter().map(group).collect::<Result<_, Failure>>()?;
+    Ok(Comparisons::brief(&groups, alike.is_on_cores, Language::English))
 }
 
 /// One comparison for each set of rows that differ in nothing but the first factor, such as the

@@ -4,7 +4,7 @@
 
 use crate::commands::joint::table;
 use crate::commands::plan_limits::{ended, judge_all};
-use crate::commands::{named, published, recordings, run};
+use crate::commands::{compare, named, published, recordings, run};
 use crate::exit::{CommandResult, Failure};
 use crate::output;
 use crate::suggestion::command;
@@ -44,9 +44,9 @@ pub struct Args {
     /// for the shipped ones (plans/published.csv), or a file in that format
     #[arg(long, value_name = "published|FILE.csv")]
     beside: Option<PathBuf>,
-    /// For a plan: the values of this factor side by side, and the effect of each where all else
-    /// is equal. A factor that follows from it belongs to it, as a priority from a policy, and
-    /// several can be named as one: kernel,append
+    /// For a plan: the values of this factor side by side, and whether each differs significantly
+    /// from the first. A factor that follows from it belongs to it, as a priority from a policy,
+    /// and several can be named as one: kernel,append
     #[arg(long, value_name = "FACTOR", conflicts_with_all = ["form", "beside"])]
     by: Option<String>,
 }
@@ -65,8 +65,13 @@ pub fn run(args: &Args) -> CommandResult {
         matrix.published = published::asked(args.beside.as_deref())?;
         if let Some(factor) = &args.by {
             let (matrix, factor) = matrix.joined(factor);
-            let text = matrix.by(&factor, Language::English);
-            output::say(&text.map_err(anyhow::Error::msg)?);
+            let text = matrix.by(&factor, Language::English).map_err(anyhow::Error::msg)?;
+            let sets = matrix.alike_by(&factor, Language::English).map_err(anyhow::Error::msg)?;
+            output::say(&text);
+            for set in &sets {
+                output::say("");
+                output::say(&compare::brief(set)?);
+            }
             return Ok(ended(&args.limits, &gate));
         }
         output::say(&match (args.csv, args.md, args.json) {

@@ -446,6 +446,9 @@ fn runs_of_a_shuffled_plan_are_compared_with_its_first_value() {
         "{compared}"
     );
     let by = place.well("show out --by samples").out;
+    // No cause is named: whether the figures differ is for `compare` to say.
+    let verdict = "\n\nsamples=50 against samples=60: too few independent samples to compare.\n";
+    assert!(by.contains(verdict), "{by}");
     let head = by.lines().find(|line| line.starts_with("figure")).unwrap();
     assert!(head.find("60") < head.find("50"), "{by}");
 }
