@@ -65,8 +65,8 @@ fn a_gate_passes_fails_or_does_not_know() {
 #[test]
 fn a_recording_is_not_worse_than_itself() {
     let place = measured();
-    // On a busy machine a quantile may be known to within a hundredfold only, or lie in a few bursts:
-    // that it is worse is never found.
+    // On a busy machine a quantile may be known to within a hundredfold only, or lie in a few
+    // bursts: that it is worse is never found.
     let output = place.teiji("gate one.teiji --baseline one.teiji --worse-than 1000%");
     assert!(
         matches!(output.code, Some(0 | 3))
