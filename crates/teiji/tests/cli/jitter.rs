@@ -60,7 +60,7 @@ fn a_limit_on_jitter_holds_on_both_sides() {
         ("break-above", 1_500, -400_000)
     );
     assert!(
-        output.out.replace('\n', " ").contains("was 400 µs too short, beyond --break-above"),
+        output.out.contains("\n✗ Stopped by --break-above: 400 µs too short before event 1,500"),
         "{output:?}"
     );
     place.well("verify b.teiji");

@@ -42,8 +42,9 @@ fn plans_of_every_kind_of_row() {
         assert!(rows.len() == 3 && rows[1].contains("fifo") && rows[2].contains("rr"), "{table}");
         let table = place.well(&format!("show {folder}")).out;
         assert!(table.contains("fifo") && table.contains("rr"), "{table}");
+        let table = place.well(&format!("show {folder} --md")).out;
         assert_eq!(
-            table.lines().next().unwrap().contains("p50"),
+            table.lines().next().unwrap().contains("| p50 |"),
             folder != "figures",
             "quantiles are known of all but figures: {table}"
         );

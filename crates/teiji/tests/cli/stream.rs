@@ -320,7 +320,11 @@ fn a_loop_that_catches_up_has_missed_no_period() {
 fn streams_without_an_end() {
     let place = TestFolder::new();
     let output = place.teiji("measure --probe stream --from /dev/zero -d 300ms -q -o zero.teiji");
-    assert_eq!((output.code, output.out.contains("holds nothing")), (Some(4), true), "{output:?}");
+    assert_eq!(
+        (output.code, output.out.contains("✗ Holds nothing: ")),
+        (Some(4), true),
+        "{output:?}"
+    );
     let half = "measure --probe stream --from half.txt --unit us --period 1ms -q -o half.teiji \
                 --limit lost==0";
     std::fs::write(place.join("half.txt"), "1000\n2000\n3000\n9").unwrap();
@@ -515,7 +519,7 @@ fn a_plan_and_a_page_of_a_stream() {
     place.well(&format!("report {found} -o x.html --md x.md"));
     let (page, markdown) = (place.read("x.html"), place.read("x.md"));
     for text in [&page, &markdown] {
-        assert!(text.contains("Measured elsewhere.") && text.contains("of the stream"), "{text}");
+        assert!(text.contains("Measured elsewhere: ") && text.contains("of the stream"), "{text}");
         for untrue in [
             "Ordinary scheduling",
             "Memory locked",
