@@ -7,10 +7,10 @@
 use super::container::container_kind;
 use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
+use super::pam_limits::{limit_lines, passed_over};
 use model::RefusalCause;
 use plan::{Nanos, Policy, Scheduling};
 use rustix::io::Errno;
-use super::pam_limits::{limit_lines, passed_over};
 
 pub(crate) const CHECKS: &[Check] = &[
     check("rights-real-time", ALL, real_time),

@@ -9,8 +9,8 @@ use crate::language::{Language, in_language, texts, tr};
 use crate::page::localised::markdown;
 use crate::page::rendered;
 use crate::paint::Paint;
-use crate::sections::verdict::fitting;
 use crate::sections::latencies::OrNothing;
+use crate::sections::verdict::fitting;
 use crate::terminal::text::{self, Table};
 use askama::Template;
 use model::Quantity;
@@ -96,17 +96,19 @@ impl Compared {
     pub(super) fn differs(&self) -> bool {
         let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
         quantiles.iter().any(QuantileDifference::is_significant)
-            || maximum.is_some_and(|maximum| maximum.is_significant)
+            || maximum.is_significant()
             || spread.is_some_and(|spread| spread.is_significant())
     }
 
     /// The significant difference that is farthest out in the tail, or that there is none.
     pub(super) fn headline(&self) -> String {
-        let Comparison { quantiles, spread, .. } = &self.comparison;
+        let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
+        let is_compared = quantiles.iter().any(|one| one.ratio.is_ok()) || maximum.test.is_ok();
         let quantile = || {
             let largest = quantiles.iter().rfind(|one| one.is_significant())?;
             let name = self.named(&largest.level.to_string());
-            Some(tr!(figure_change, figure = name, change = change(largest.lower, largest.upper)))
+            let (lower, upper) = largest.ratio.ok()?;
+            Some(tr!(figure_change, figure = name, change = change(lower, upper)))
         };
         let of_spread = || {
             let ratio = spread.filter(|spread| spread.is_significant())?.ratio?;
@@ -116,7 +118,7 @@ impl Compared {
         let found = quantile().or_else(of_spread).unwrap_or_else(|| {
             format::capitalised(&if self.differs() {
                 tr!(largest_latencies_differ)
-            } else if quantiles.is_empty() && spread.is_none() {
+            } else if !is_compared && spread.is_none() {
                 tr!(too_few_independent_samples)
             } else {
                 tr!(no_significant_difference)

@@ -471,7 +471,9 @@ impl Texts {
         let other = other.then(|| tr!(repeats_come_from_different));
         let differ = differ.then(|| tr!(repeats_in_lab_differ));
         let lower = caveats::lower_priority(document).map(|how| tr!(lower_priority_how, how));
-        for caveat in [lower, ending::cut_short(document), lost, other, differ].into_iter().flatten() {
+        for caveat in
+            [lower, ending::cut_short(document), lost, other, differ].into_iter().flatten()
+        {
             if !self.run_caveats.contains(&caveat) {
                 self.run_caveats.push(caveat);
             }

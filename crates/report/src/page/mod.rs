@@ -246,12 +246,7 @@ impl<'r> Page<'r> {
             .map_or_else(|| texts::no_recording.said(), |overview| overview.name.as_str());
         let probes = Probes::from_overviews(all);
         Page {
-            frame: Frame::new(
-                title,
-                &texts.headline.in_words(),
-                series.measured,
-                &probes,
-            ),
+            frame: Frame::new(title, &texts.headline.in_words(), series.measured, &probes),
             header: Header::new(
                 texts.headline.clone(),
                 more.figure.clone(),

@@ -14,8 +14,8 @@ use lab::KernelName;
 use load::Limits;
 use model::{Document, ProbeStatement};
 use plan::{
-    Combination, CpuId, GuestTime, PartOfPlan, Phase, Plan, PlanError, PlanErrors,
-    ProcessCpus, Run, Setting, Settle, Value,
+    Combination, CpuId, GuestTime, PartOfPlan, Phase, Plan, PlanError, PlanErrors, ProcessCpus,
+    Run, Setting, Settle, Value,
 };
 use std::collections::BTreeMap;
 
