@@ -116,8 +116,8 @@ pub struct RunFlags {
         hide_short_help = true,
     )]
     aligned: Option<Nanos>,
-    /// CPUs to measure, one pinned thread on each, such as 1-3,!2 or all [default: the affinity
-    /// inherited, of it the CPUs that are set apart]
+    /// CPUs to measure, one pinned thread on each, such as 1-3,!2 or all [default: of those
+    /// inherited the ones that are set apart, or all]
     #[arg(short = 'a', long, value_name = "LIST", help_heading = WHERE)]
     cpus: Option<CpuList>,
     /// Number of threads, placed in turn on the CPUs [default: one on each CPU]
