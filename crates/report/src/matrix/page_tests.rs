@@ -207,7 +207,7 @@ fn a_plan_of_which_nothing_is_recorded_has_a_page_too() {
     matrix.add_missing(1);
     let page = matrix.html("", "", English);
     assert!(page.contains("<h1 id=\"verdict\">2 combinations, nothing is recorded yet</h1>"));
-    let missing = "2 runs of the plan without a recording: teiji run --resume</li>";
+    let missing = "2 runs of the plan without a recording: teiji run --resume DIR</li>";
     assert!(page.contains(missing), "{page}");
     assert!(!page.contains("NaN"));
 }

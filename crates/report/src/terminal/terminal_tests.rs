@@ -62,7 +62,8 @@ thread  cpu  due  on-time  late  skipped   min  mean   p50  p99  p99.9   max
 
 Warning: No real-time rights: measured with SCHED_OTHER, not SCHED_FIFO 90. The
 figures say little about real-time threads.
-  Seen: the kernel refused SCHED_FIFO 90: Operation not permitted (os error 1)
+  Seen: the kernel refused SCHED_FIFO 90: Operation not permitted (os error 1);
+    the limit on real-time priorities (RLIMIT_RTPRIO) is 0
   Next: Join a group that has them: teiji check says how (rights-real-time). For
     this shell alone: sudo prlimit --pid $$ --rtprio=95 --memlock=unlimited
 ";
