@@ -8,7 +8,7 @@ pub const WHAT: &str = "What to measure";
 pub const WHEN: &str = "When";
 pub const WHERE: &str = "Where";
 pub const LOAD: &str = "Under which load";
-pub const OUTPUT: &str = "What comes of it";
+pub const OUTPUT: &str = "Output";
 
 /// What `-h` of a verb that measures ends with.
 pub const MORE: &str = "All options: --help. Those of a probe: teiji probes NAME";

@@ -46,7 +46,7 @@ pub struct Args {
     #[arg(short, long, help_heading = OUTPUT)]
     quiet: bool,
     /// The command to start and measure, of the probe app
-    #[arg(last = true, value_name = "COMMAND", conflicts_with = "command", hide_short_help = true)]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "command")]
     words: Vec<String>,
 }
 

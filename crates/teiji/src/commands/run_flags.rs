@@ -38,10 +38,10 @@ pub struct RunFlags {
     /// Do not hold /dev/cpu_dma_latency at 0: allow the idle states that are configured
     #[arg(long, help_heading = WHAT, hide_short_help = true)]
     no_dma_latency: bool,
-    /// Time from one activation or trial of a thread to the next, or a rate: 200us, 1kHz
-    /// [default: 1ms, of some probes another]
+    /// Time from one activation or trial of a thread to the next, or a rate: 200us, 1kHz; a bare
+    /// number counts µs [default: 1ms, but for some probes]
     ///
-    /// Also a part of a second, such as 1/1024s. A bare number counts microseconds.
+    /// Also a part of a second, such as 1/1024s. An activation is a wake-up that is due.
     #[arg(short, long, value_name = "TIME", allow_hyphen_values = true, help_heading = WHEN)]
     interval: Option<Interval>,
     /// Activations or trials due per thread, instead of a length
@@ -78,7 +78,6 @@ pub struct RunFlags {
         value_parser = micros,
         allow_hyphen_values = true,
         help_heading = WHEN,
-        hide_short_help = true,
     )]
     break_above: Option<Nanos>,
     /// Let the threads run this long before recording begins
@@ -116,8 +115,11 @@ pub struct RunFlags {
         hide_short_help = true,
     )]
     aligned: Option<Nanos>,
-    /// CPUs to measure, one pinned thread on each, such as 1-3,!2 or all [default: of those
-    /// inherited the ones that are set apart, or all]
+    /// CPUs to measure, one pinned thread on each: 2-3, 1-3,!2 or all [default: the affinity
+    /// inherited]
+    ///
+    /// Where some CPUs of that affinity are set apart, such as by nohz_full=, a partition of
+    /// control groups or systemd's CPUAffinity=, the default is these alone.
     #[arg(short = 'a', long, value_name = "LIST", help_heading = WHERE)]
     cpus: Option<CpuList>,
     /// Number of threads, placed in turn on the CPUs [default: one on each CPU]
@@ -130,10 +132,10 @@ pub struct RunFlags {
         help_heading = WHERE,
     )]
     pub threads: Option<usize>,
-    /// Keep the machine busy meanwhile: hackbench, cpu@50% [repeatable]
+    /// Keep the CPUs busy meanwhile, or those of cpus=: hackbench, cpu@50%,cpus=0-1 [repeatable]
     ///
-    /// NAME[@LEVEL][,key=value]..., such as hackbench,groups=10: on all CPUs, or on those of
-    /// cpus=0+2-3. docs/loads.md describes them.
+    /// NAME[@LEVEL][,key=value]..., such as hackbench,groups=10,cpus=0+2-3. docs/loads.md
+    /// describes them.
     #[arg(long = "load", value_name = "SPEC", help_heading = LOAD)]
     pub loads: Vec<LoadSpec>,
     /// How long loads settle before recording begins: auto (until each is in its steady state, at
