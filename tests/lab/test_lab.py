@@ -199,7 +199,8 @@ class Plans(Lab):
         self.assertEqual(len(found[0]), 2)
         self.assertEqual(found[0], found[1])
         shown = subprocess.run([TEIJI, "show", "one"], cwd=self.folder, check=True, capture_output=True, text=True).stdout
-        self.assertEqual(len(re.findall(r"^debian:rt-amd64=\S+  (?:none|cpu@50%)", shown, re.MULTILINE)), 2, shown)
+        self.assertEqual(len(re.findall(r"^(?:none|cpu@50%) +100 ", shown, re.MULTILINE)), 2, shown)
+        self.assertIn("All have kernel=debian:rt-amd64=", shown)
         self.assertIn("Virtual ns", shown)
 
 

@@ -49,7 +49,7 @@ for controllers in without with; do
     /teiji plan-length --rate 1e-3 2>&1 | $b grep "killed put back"
     same "$controllers, killed"
 done
-/teiji measure -p 95 -a 1 -d 60s -o /measured >/dev/null 2>&1 &
+$b taskset 2 /teiji lab-init stall=60x1us/1s &
 thread=$!
 echo "/busybox cat /proc/$thread/task/*/stat" >/stats
 highest() {
@@ -123,7 +123,7 @@ $b kill $service $daemon $bound $($b cat /begun)
 # A thread that comes before what is to be on time, for 6 of each 10 ms.
 PROVE = """
 b=/busybox
-/teiji measure --probe noise --poll 60 -i 10ms -p 95 -a 1 -d 900s -o /hog >/dev/null 2>&1 &
+$b taskset 2 /teiji lab-init stall=90000x6ms/10ms &
 hog=$!
 echo "/busybox cat /proc/$hog/task/*/stat" >/stats
 highest() {

@@ -70,7 +70,7 @@ fn a_recording_is_not_worse_than_itself() {
     let output = place.teiji("gate one.teiji --baseline one.teiji --worse-than 1000%");
     assert!(
         matches!(output.code, Some(0 | 3))
-            && output.out.contains(" at most 1000 % worse than one.teiji")
+            && output.out.contains("1000 % worse than one.teiji")
             && !output.out.contains("FAIL"),
         "{output:?}"
     );
@@ -316,10 +316,12 @@ fn a_comparison_is_a_page_too() {
     );
     place.well("compare one.teiji two.teiji --html page.html");
     let page = place.read("page.html");
-    assert!(
-        page.contains("two against one: ") && page.matches(" viewBox=").count() == 4,
-        "three charts and the differences"
-    );
+    // Of what cannot be compared, as on a busy machine, there are no differences to draw.
+    let compared = json(&place.well("compare one.teiji two.teiji --json").out);
+    let quantiles = compared["comparisons"][0]["quantiles"].as_array().unwrap();
+    let is_compared = quantiles.iter().any(|figure| figure["reason"].is_null());
+    assert!(page.contains("two against one: "), "the verdict");
+    assert_eq!(page.matches(" viewBox=").count(), 3 + usize::from(is_compared));
 }
 
 /// One step for what runs builds: measure, then judge as `teiji gate` does.

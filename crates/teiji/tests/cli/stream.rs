@@ -295,7 +295,7 @@ fn a_loop_that_catches_up_has_missed_no_period() {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let said = words(&output.out);
     assert!(
-        said.contains(" read from log. 17 events. ")
+        said.contains(", read from log 17 events. ")
             && said.contains(" pass missed==0 0 in 17 events"),
         "{said}"
     );
