@@ -12,6 +12,8 @@ use std::io::Write;
 pub enum Need {
     /// The right to real-time priority.
     RealTime,
+    /// The right to raise limits, CAP_SYS_RESOURCE.
+    HigherLimits,
     /// The right to lock memory.
     LockedMemory,
     /// The right to mount a file system, in a namespace if need be.
@@ -34,6 +36,7 @@ impl Need {
     fn name(self) -> &'static str {
         match self {
             Need::RealTime => "real-time",
+            Need::HigherLimits => "higher-limits",
             Need::LockedMemory => "locked-memory",
             Need::Mount => "mount",
             Need::BlockDevice => "block-device",
