@@ -282,7 +282,13 @@ fn every_sleep_accounts_for_what_passed() {
         if flags.contains("timerfd") || flags.contains("signal") {
             let rows = exported(&place, "x.teiji");
             assert_eq!(rows[0][5], "timer_overruns");
-            let counted: i64 = rows[1..].iter().filter_map(|row| row[5].parse::<i64>().ok()).sum();
+            assert_eq!(rows[0][2], "activation");
+            // Of the last row also those beyond the end of the run, which are none of its own.
+            let within = |row: &Vec<String>| {
+                let (at, overruns) = (row[2].parse::<i64>().ok()?, row[5].parse::<i64>().ok()?);
+                Some(overruns.min(399 - at))
+            };
+            let counted: i64 = rows[1..].iter().filter_map(within).sum();
             assert!(
                 counted > 90 && (flags.contains("catch-up") || counted == skipped),
                 "{flags}: {counted} of {skipped}"
