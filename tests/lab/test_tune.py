@@ -97,7 +97,8 @@ bound=$!
 until [ -s /daemon ] && $b grep -q "Cpus_allowed_list:.1$" /proc/$bound/status; do $b sleep 0.1; done
 daemon=$($b cat /daemon)
 show >/before
-/teiji check -a 1 | $b grep "control-groups" | $b sed "s/^/check: /"
+/teiji check -a 1 | $b grep -A 2 "control-groups" | $b tr -s "\n " " " | $b sed "s/^/check: /"
+echo
 /teiji tune --only control-groups --cpus 1 || echo "tune: $?"
 show | $b sed "s/^/tuned: /" | $b sed "s/ $daemon / daemon /;s/ $bound / bound /;s/ $service / service /;s/ $$ / shell /"
 /teiji check -a 1 | $b grep "control-groups" | $b sed "s/^/check again: /"
@@ -178,7 +179,7 @@ class Tune(Lab):
         self.assertEqual(re.findall(r"highest: (\d+ \d+)", stdout), ["95 1", "89 1", "95 1"], stdout)
         self.assertNotRegex(stdout, r"\n(tune|undo): ")
         self.assertEqual(len(re.findall(r"\nnote: \d+ settings of a teiji tune that was killed put back\n", stdout)), 2, stdout)
-        checks = re.findall(r"\ncheck: (\w+) +(interrupts-on-measured-cpus|workqueues|watchdogs|timer-migration|tuning) ", stdout)
+        checks = re.findall(r"\ncheck: (\w+) +(interrupts-on-measured-cpus|workqueues|watchdogs|timer-migration|tuning)\s", stdout)
         self.assertEqual(len(checks), 10, stdout)
         self.assertEqual({status for status, _ in checks}, {"ok"}, stdout)
 
