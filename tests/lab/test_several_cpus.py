@@ -171,7 +171,7 @@ class SeveralCpus(Explaining):
             explained[name] = self.explained(recording, 1)["accounts"]
         shared, isolated = ([account["latency_ns"] for account in explained[name]] for name in ("shared", "isolated"))
         # The worst alone is a matter of which of hackbench's calls it met.
-        self.assertGreater(min(shared), max(isolated))
+        self.assertGreater(min(shared), max(isolated) + 1_000)
         tasks = {part["task"] for account in explained["isolated"] for part in account["parts"]}
         self.assertNotIn("load-hackbench", tasks)
         tasks = {part["task"] for account in explained["shared"] for part in account["parts"]}
