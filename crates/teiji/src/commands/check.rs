@@ -142,20 +142,23 @@ fn as_text(options: &CheckOptions, findings: &[Finding], tuned: &[CpuId], root: 
         if finding.status == Status::Ok {
             continue;
         }
-        let tune = if finding.tunable {
-            format!(" (or {})", tune_command(finding.id, tuned, root))
-        } else {
-            String::new()
-        };
         text += &plans::indented(finding.text.why, STATUS);
-        // On one line, to be copied.
-        text += &finding
-            .action
-            .as_ref()
-            .map(|action| format!("{:STATUS$}Do: {action}{tune}\n", ""))
-            .unwrap_or_default();
+        if let Some(action) = &finding.action {
+            text += &action_text("Do", &action.to_string());
+            if finding.tunable {
+                text += &action_text("Or", &tune_command(finding.id, tuned, root));
+            }
+        }
     }
     text
+}
+
+/// A command line stays on one line, to be copied; sentences are wrapped.
+fn action_text(before: &str, action: &str) -> String {
+    let line = format!("{before}: {action}");
+    let is_command = action.contains("; do ")
+        || ["sudo ", "echo ", "teiji "].iter().any(|word| action.starts_with(word));
+    if is_command { format!("{:STATUS$}{line}\n", "") } else { plans::indented(&line, STATUS) }
 }
 
 /// What changes it, on these CPUs.

@@ -83,11 +83,12 @@ fn files_stand_for_another_machine() {
 fn findings_fit_80_columns() {
     let place = TestFolder::new();
     let output = place.teiji("check");
-    let wide: Vec<&str> = output
-        .out
-        .lines()
-        .filter(|line| line.chars().count() > 80 && !line.trim_start().starts_with("Do: "))
-        .collect();
+    let is_command = |line: &str| {
+        line.contains("; do ")
+            || ["Do: sudo ", "Do: echo ", "Or: sudo "].iter().any(|begin| line.contains(begin))
+    };
+    let wide: Vec<&str> =
+        output.out.lines().filter(|line| line.chars().count() > 80 && !is_command(line)).collect();
     assert_eq!(wide, [""; 0], "{}", output.out);
 }
 
