@@ -193,6 +193,13 @@ pub fn remove_trailing_tip(error: &mut clap::Error) {
     }
 }
 
+/// Removes the flag that is spelt alike, and its usage, where the flag is known to be cyclictest's.
+pub fn remove_guesses(error: &mut clap::Error) {
+    if error.remove(ContextKind::SuggestedArg).is_some() {
+        error.remove(ContextKind::Usage);
+    }
+}
+
 /// What `-h 400` is here, which asks for a histogram there.
 pub fn histogram_hint(words: &[OsString]) -> Option<String> {
     let words: Vec<&str> = words.iter().skip(1).map(|word| word.to_str()).collect::<Option<_>>()?;

@@ -163,6 +163,10 @@ fn unread(mut error: clap::Error, words: &[OsString]) -> u8 {
             Some(hint)
         }
         _ => {
+            let hint = hints::hint(words, &error);
+            if hint.is_some() {
+                hints::remove_guesses(&mut error);
+            }
             let printed = error.print();
             if !error.use_stderr() {
                 output::note(printed);
@@ -171,7 +175,7 @@ fn unread(mut error: clap::Error, words: &[OsString]) -> u8 {
                     output::say(&options);
                 }
             }
-            hints::hint(words, &error)
+            hint
         }
     };
     match hint {

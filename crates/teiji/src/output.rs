@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::{NamedTempFile, TempPath};
 
+/// Columns of a terminal that everything but commands fits.
+const WIDTH: usize = 80;
+
 /// Set once something could not be written to standard output.
 static OUTPUT_FAILED: AtomicBool = AtomicBool::new(false);
 
@@ -86,9 +89,52 @@ pub fn quoted(path: &Path) -> String {
     plan::quoted(&path.display().to_string())
 }
 
-/// Says what somebody should know.
+/// Says what somebody should know. For a terminal, lines are broken between words.
 pub fn complain(text: &str) {
-    let _ = writeln!(stderr().lock(), "{}", shown(text, Paint::Plain));
+    let text = shown(text, Paint::Plain);
+    let text = if stderr().is_terminal() { fitted(&text).into() } else { text };
+    let _ = writeln!(stderr().lock(), "{text}");
+}
+
+/// Lines that fit a terminal, but for commands, which are to be copied. Of a line with two columns
+/// the second is wrapped.
+fn fitted(text: &str) -> String {
+    let fitted_line = |line: &str| {
+        if line.chars().count() <= WIDTH || line.contains(": teiji ") {
+            return line.to_owned();
+        }
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        let mut columns = text
+            .match_indices("  ")
+            .map(|(place, _)| line.len() - text[place..].trim_start().len())
+            .chain([indent, 0]);
+        let beside = columns.find(|&beside| beside < WIDTH / 2).unwrap_or(0);
+        let (before, after) = line.split_at(beside);
+        format!("{before}{}", wrapped(after, beside).join(&format!("\n{:beside$}", "")))
+    };
+    text.split('\n').map(fitted_line).collect::<Vec<_>>().join("\n")
+}
+
+/// A paragraph in lines that fit a terminal, each this far in.
+pub fn indented(text: &str, columns: usize) -> String {
+    wrapped(text, columns).iter().map(|line| format!("{:columns$}{line}\n", "")).collect()
+}
+
+/// A paragraph in lines that fit a terminal beside so many columns.
+pub fn wrapped(text: &str, beside: usize) -> Vec<String> {
+    let width = WIDTH - beside;
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines
+            .last_mut()
+            .filter(|line| line.chars().count() + 1 + word.chars().count() <= width)
+        {
+            Some(line) => *line += &format!(" {word}"),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// A number of things, by the name of one.
@@ -340,6 +386,21 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&new).unwrap(), "the user's");
         assert_eq!(std::fs::read_to_string(&report).unwrap(), "second");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn what_is_said_in_a_terminal_is_broken_between_words() {
+        let words = "word ".repeat(20);
+        let words = words.trim_end();
+        let lines =
+            fitted(&format!("error: {words}\n  -h 400      {words}\n\nWrite: teiji {words}"));
+        let lines: Vec<&str> = lines.lines().collect();
+        assert!(lines[..5].iter().all(|line| line.len() <= WIDTH), "{lines:?}");
+        assert_eq!(lines[1], "word word word word word word");
+        assert!(lines[3].starts_with("              word"), "{lines:?}");
+        assert_eq!(lines.last(), Some(&&*format!("Write: teiji {words}")));
+        let far = format!("{}{words}", " ".repeat(100));
+        assert!(fitted(&far).starts_with("word"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji check`: what about this machine costs latency, and what to do about it.
 
-use crate::commands::plans;
 use crate::commands::tune::{cpu_words, host_root, root_flag};
 use crate::exit::{CommandResult, DONE};
+use crate::output;
 use anyhow::{anyhow, ensure};
 use check::{
     Activity, Advice, CheckOptions, CpuTime, Finding, KernelConfig, Purpose, Status, Watched,
@@ -142,7 +142,7 @@ fn as_text(options: &CheckOptions, findings: &[Finding], tuned: &[CpuId], root: 
         if finding.status == Status::Ok {
             continue;
         }
-        text += &plans::indented(finding.text.why, STATUS);
+        text += &output::indented(finding.text.why, STATUS);
         if let Some(action) = &finding.action {
             text += &action_text("Do", &action.to_string());
             if finding.tunable {
@@ -158,7 +158,7 @@ fn action_text(before: &str, action: &str) -> String {
     let line = format!("{before}: {action}");
     let is_command = action.contains("; do ")
         || ["sudo ", "echo ", "teiji "].iter().any(|word| action.starts_with(word));
-    if is_command { format!("{:STATUS$}{line}\n", "") } else { plans::indented(&line, STATUS) }
+    if is_command { format!("{:STATUS$}{line}\n", "") } else { output::indented(&line, STATUS) }
 }
 
 /// What changes it, on these CPUs.
@@ -187,7 +187,7 @@ const LINES: usize = 8;
 /// What was found, all of it where it is not long. What follows then is covered by the action, and
 /// is in the JSON.
 fn shortened(found: &str, has_action: bool) -> String {
-    let lines = plans::wrapped(found, STATUS);
+    let lines = output::wrapped(found, STATUS);
     let is_cut = has_action && lines.len() > LINES + 1;
     let shown = if is_cut { &lines[..LINES] } else { &lines[..] };
     let mut text: String = shown.iter().map(|line| format!("{:STATUS$}{line}\n", "")).collect();
@@ -210,7 +210,9 @@ fn advice_text(advice: Option<&Advice>) -> String {
         cpu_words(&advice.isolated),
         advice.measured
     );
-    text.extend(advice.reasons.iter().map(|reason| plans::indented(&format!("{reason}."), STATUS)));
+    text.extend(
+        advice.reasons.iter().map(|reason| output::indented(&format!("{reason}."), STATUS)),
+    );
     text + &format!("Boot with: {}\n", advice.arguments)
 }
 

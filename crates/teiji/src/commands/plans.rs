@@ -14,8 +14,6 @@ pub struct Args {
     name: Option<PathBuf>,
 }
 
-/// Columns of a terminal that nobody has widened.
-const WIDTH: usize = 80;
 /// Columns that what is said of a plan stands in.
 const INDENT: usize = 4;
 
@@ -44,35 +42,15 @@ pub fn run(args: &Args) -> CommandResult {
             Err(wrong) => format!("Cannot run yet: {wrong}."),
         };
         text += &format!("{name}\n");
-        text += &indented(&run::about(plan), INDENT);
-        text += &indented(&size, INDENT);
+        text += &output::indented(&run::about(plan), INDENT);
+        text += &output::indented(&size, INDENT);
     }
     for (place, why) in missing.iter().enumerate() {
-        text += &format!("\n{}\n", wrapped(&format!("[{}] {why}", place + 1), 0).join("\n"));
+        text +=
+            &format!("\n{}\n", output::wrapped(&format!("[{}] {why}", place + 1), 0).join("\n"));
     }
     text += "\nRun one by its name: teiji run NAME\n  --dry-run lists its runs, --quick is its \
              short form, --here runs it on this machine\n";
     output::say(&text);
     Ok(DONE)
-}
-
-/// A paragraph in lines that fit a terminal, each this far in.
-pub fn indented(text: &str, columns: usize) -> String {
-    wrapped(text, columns).iter().map(|line| format!("{:columns$}{line}\n", "")).collect()
-}
-
-/// A paragraph in lines that fit a terminal beside so many columns.
-pub fn wrapped(text: &str, beside: usize) -> Vec<String> {
-    let width = WIDTH - beside;
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines
-            .last_mut()
-            .filter(|line| line.chars().count() + 1 + word.chars().count() <= width)
-        {
-            Some(line) => *line += &format!(" {word}"),
-            None => lines.push(word.to_owned()),
-        }
-    }
-    lines
 }

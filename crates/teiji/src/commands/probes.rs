@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `teiji probes`: what can be measured, what each probe needs, and whether this machine has it.
 
-use crate::commands::{plans, probe_flags};
+use crate::commands::probe_flags;
 use crate::exit::{CommandResult, DONE};
+use crate::output;
 use plan::Scheduling;
 use probe::{PROBES, Probe, ProbeSetting};
 use report::{Language, warning_text};
@@ -38,7 +39,7 @@ pub fn run(args: &Args) -> CommandResult {
         let said = warning_text(&warning, Language::English);
         let (asked, evidence, next) = (Scheduling::DEFAULT, said.evidence, said.next_step);
         let paragraph = format!("Threads get {scheduling} here, not {asked}: {evidence}. {next}");
-        text += &format!("\n{}", plans::indented(&paragraph, 0));
+        text += &format!("\n{}", output::indented(&paragraph, 0));
     }
     let name = match all[..] {
         [one] => {
@@ -68,7 +69,7 @@ fn as_text(probe: &Probe) -> String {
     };
     let options = probe.settings.iter().map(|setting| format!("--{}", setting.name));
     let options = options.collect::<Vec<_>>().join(", ");
-    text.extend([options, needs, here].iter().map(|text| plans::indented(text, NAME)));
+    text.extend([options, needs, here].iter().map(|text| output::indented(text, NAME)));
     text
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What `teiji tune` says: plans as differences, and what became of them.
 
-use crate::commands::plans;
 use crate::output;
 use plan::{CpuId, CpuList};
 use serde_json::{Value, json};
@@ -25,7 +24,7 @@ pub fn root_flag(root: &Path) -> String {
 }
 
 pub fn paragraph(text: &str) -> String {
-    plans::indented(text, INDENT)
+    output::indented(text, INDENT)
 }
 
 /// Each change, with its reason and its risk. The flags are those that make the same plan, beside
