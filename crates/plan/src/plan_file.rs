@@ -311,7 +311,13 @@ impl PartOfPlan {
             let at = source.span_at(error.span().map_or(0, |span| span.start));
             source.lose(&at, self);
             let message: Vec<&str> = error.message().lines().map(str::trim).collect();
-            self.errors.push(PlanError::at(&at, message.join(", ")));
+            // Of a word that begins as `true` or `false` do, as `fast`, the parser says so.
+            let message = if message[0] == "invalid boolean" {
+                "neither true nor false, and no string, which is quoted".to_owned()
+            } else {
+                message.join(", ")
+            };
+            self.errors.push(PlanError::at(&at, message));
         }
         let mut plan = Plan::empty(source.span_at(0));
         let mut base = None;
