@@ -312,7 +312,7 @@ impl PartOfPlan {
             source.lose(&at, self);
             let message: Vec<&str> = error.message().lines().map(str::trim).collect();
             // Of a word that begins as `true` or `false` do, as `fast`, the parser says so.
-            let message = if message[0] == "invalid boolean" {
+            let message = if message[0].starts_with("invalid boolean") {
                 "neither true nor false, and no string, which is quoted".to_owned()
             } else {
                 message.join(", ")
