@@ -11,6 +11,9 @@ use system::files::{Durability, USUAL, replace};
 /// Of a thousand activations, each with its parts and what ran in them.
 const MAX_VALUES: usize = 2_000_000;
 
+/// Of a function or a task, bytes. A stack repeats the names of all that it is in.
+const MAX_NAME: usize = 4_096;
+
 /// What was explained of a recording; none where nothing was.
 ///
 /// # Errors
@@ -38,6 +41,21 @@ pub fn read_explained(recording: &Path) -> Result<Option<Explained>, RecordingEr
         )));
     }
     for account in &explained.accounts {
+        if account.timeline.names.iter().any(|name| name.len() > MAX_NAME) {
+            return Err(wrong(format!(
+                "a name is longer than {MAX_NAME} bytes, the most that are read"
+            )));
+        }
+        let mut end_ns = Some(0);
+        for part in &account.parts {
+            if Some(part.begin_ns) != end_ns {
+                return Err(wrong(format!(
+                    "the parts of activation {} do not follow one another",
+                    account.activation
+                )));
+            }
+            end_ns = part.begin_ns.checked_add(part.length_ns);
+        }
         let sum = account.parts.iter().map(|part| part.length_ns).fold(0, u64::saturating_add);
         if sum != account.latency_ns {
             let why = format!(
@@ -104,6 +122,22 @@ mod tests {
             .unwrap();
         let error = read_explained(place.path()).unwrap_err().to_string();
         assert!(error.contains("activation 9 add up to 0 ns, not to 5 ns"), "{error}");
+        let far = r#"{"version":1,"identical_samples":3,"accounts":[{"thread":0,"activation":9,
+            "latency_ns":5,"parts":[{"kind":"idle","begin_ns":9223372036854775808,"length_ns":5,
+            "function":null,"called_by":[],"task":null,"mostly":[]}]}]}"#;
+        fs::write(place.path().join(EXPLAINED), far).unwrap();
+        let error = read_explained(place.path()).unwrap_err().to_string();
+        assert!(error.contains("activation 9 do not follow one another"), "{error}");
+        // A stack repeats its names.
+        let span = model::Span { depth: 0, name: 0, begin_ns: 0, length_ns: 0 };
+        let timeline =
+            Timeline { names: vec!["a".repeat(5_000)], spans: vec![span], left_out: None };
+        let account =
+            Account { thread: 0, activation: 9, latency_ns: 0, parts: Vec::new(), timeline };
+        write_explained(place.path(), &Explained { accounts: vec![account], ..explained.clone() })
+            .unwrap();
+        let error = read_explained(place.path()).unwrap_err().to_string();
+        assert!(error.contains("a name is longer than 4096 bytes"), "{error}");
         write_explained(place.path(), &Explained { version: 2, ..explained }).unwrap();
         assert!(read_explained(place.path()).unwrap_err().to_string().contains("version 2"));
     }

@@ -143,6 +143,13 @@ fn what_was_explained_before_is_drawn_without_a_guest() {
                  counts as their callers'.\n";
     assert_eq!((drawn.code, drawn.err), (Some(0), format!("{before}{short}")));
     assert_eq!(place.teiji("explain rec.teiji").err, before);
+    // Names are a stranger's.
+    let kept = place.join("rec.teiji/explain.json");
+    let named =
+        std::fs::read_to_string(&kept).unwrap().replace(r#"["yes","#, r#"["y\u001b[31m\u202e","#);
+    std::fs::write(&kept, named).unwrap();
+    assert_eq!(place.teiji("explain rec.teiji --folded stacks --force").code, Some(0));
+    assert_eq!(read("stacks"), format!("y\\u001b[31m\\u202e;free {latency_ns}\n"));
     // Nothing is known of others, and what the samples contradict was not explained.
     let needs_a_guest = |words: &str| {
         let asked = place.teiji(&format!("explain rec.teiji {words}"));

@@ -661,6 +661,27 @@ fn figures_of_others_that_do_not_end() {
     }
 }
 
+/// A dry run of one took all memory, or waited for ever.
+#[test]
+fn plans_that_are_no_files() {
+    let place = TestFolder::new();
+    std::os::unix::fs::symlink("/dev/zero", place.join("zero.toml")).unwrap();
+    mknodat(CWD, place.join("fifo.toml"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    std::fs::write(place.join("on-top.toml"), "include = \"zero.toml\"\n").unwrap();
+    std::fs::write(place.join("large.toml"), "#".repeat(5 << 20)).unwrap();
+    let no_file = "it is a device, a FIFO or a socket, and no file";
+    for (plan, why) in [
+        ("zero.toml", no_file),
+        ("fifo.toml", no_file),
+        ("on-top.toml", no_file),
+        ("large.toml", "it is larger than 4 MiB"),
+    ] {
+        let output = place.teiji(&format!("run --dry-run {plan}"));
+        assert_eq!(output.code, Some(2), "{output:?}");
+        assert!(output.err.contains(why), "{output:?}");
+    }
+}
+
 /// A guest's conditions that name what lies in the recording itself and leaves a mark when it is
 /// started.
 #[test]

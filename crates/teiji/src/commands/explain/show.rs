@@ -59,7 +59,9 @@ impl Files {
         let picture = self.svg.as_deref().zip(accounts.first());
         let picture = picture
             .map(|(path, worst)| (path, marked(&report::timeline_svg(worst, Language::English))));
-        let folded = self.folded.as_deref().map(|path| (path, folded(accounts)));
+        let folded = self.folded.as_deref().map(|path| {
+            (path, report::shown(&folded(accounts), report::Paint::Plain).into_owned())
+        });
         let trace =
             self.trace.as_deref().map(|path| (path, trace_events(accounts).to_string() + "\n"));
         let files: Vec<(&Path, String)> = picture.into_iter().chain(folded).chain(trace).collect();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Plans shipped in the program: whoever has the program alone can run them by name.
 
-use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
+use system::files::{Links, OpenError, open_regular, read_up_to};
 
 /// Name and text, as they lie in `plans/`.
 pub const PLANS: [(&str, &str); 7] = [
@@ -29,14 +29,30 @@ pub fn about(text: &str) -> String {
     comments.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
+/// Bytes of a plan that are read: it may be a stranger's.
+const MAX_BYTES: u64 = 4 << 20;
+
 /// Reads the file of a plan; where there is none, the shipped plan of that name.
 pub fn read(path: &Path) -> io::Result<String> {
-    match fs::read_to_string(path) {
+    match file_text(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             text(path).map(str::to_owned).ok_or_else(|| not_found(path, error))
         }
         read => read,
     }
+}
+
+/// Of a regular file: a device may have no end, and a FIFO waits for one who writes.
+fn file_text(path: &Path) -> io::Result<String> {
+    let file = open_regular(path, Links::Followed).map_err(OpenError::into_io)?;
+    let bytes = read_up_to(&file, MAX_BYTES)?.ok_or_else(|| {
+        io::Error::new(
+            ErrorKind::FileTooLarge,
+            format!("it is larger than {} MiB", MAX_BYTES >> 20),
+        )
+    })?;
+    String::from_utf8(bytes)
+        .map_err(|_| io::Error::new(ErrorKind::InvalidData, "stream did not contain valid UTF-8"))
 }
 
 /// What looks like a name rather than a path was meant to be a shipped plan.
@@ -56,6 +72,7 @@ fn not_found(path: &Path, error: io::Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn every_plan_of_the_project_comes_along() {
