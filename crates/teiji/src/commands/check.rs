@@ -153,12 +153,42 @@ fn as_text(options: &CheckOptions, findings: &[Finding], tuned: &[CpuId], root: 
     text
 }
 
-/// A command line stays on one line, to be copied; sentences are wrapped.
+/// What is to be done, step by step. A command line stays on one line and alone, to be copied;
+/// sentences are wrapped.
 fn action_text(before: &str, action: &str) -> String {
-    let line = format!("{before}: {action}");
-    let is_command = action.contains("; do ")
-        || ["sudo ", "echo ", "teiji "].iter().any(|word| action.starts_with(word));
-    if is_command { format!("{:STATUS$}{line}\n", "") } else { output::indented(&line, STATUS) }
+    let mut text = String::new();
+    let (mut label, mut rest) = (before, action);
+    while let Some((step, next, after)) = first_step(rest) {
+        text += &step_text(label, step);
+        (label, rest) = (next, after);
+    }
+    text + &step_text(label, rest)
+}
+
+/// The first step of several of which either is a command, how the next is told apart from it, and
+/// that.
+fn first_step(action: &str) -> Option<(&str, &'static str, &str)> {
+    const JOINS: [(&str, &str); 4] =
+        [(", and for now: ", "For now"), (", and ", "And"), (", or ", "Or"), (" (or ", "Or")];
+    (0..action.len()).filter(|&place| action.is_char_boundary(place)).find_map(|place| {
+        let (step, rest) = action.split_at(place);
+        let (join, next) = JOINS.iter().find(|(join, _)| rest.starts_with(join))?;
+        let rest = &rest[join.len()..];
+        (is_command(step) || is_command(rest)).then_some((step, *next, rest))
+    })
+}
+
+fn is_command(step: &str) -> bool {
+    step.contains("; do ") || ["sudo ", "echo ", "teiji "].iter().any(|word| step.starts_with(word))
+}
+
+fn step_text(label: &str, step: &str) -> String {
+    let line = format!("{label}: {step}");
+    if is_command(step) {
+        format!("{:STATUS$}{line}\n", "")
+    } else {
+        output::indented(&line, STATUS)
+    }
 }
 
 /// What changes it, on these CPUs.
@@ -307,4 +337,33 @@ fn as_json(options: &CheckOptions, findings: &[Finding]) -> Value {
         "priority": options.priority,
         "findings": findings.iter().map(finding).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pasted with what followed it, a command wrote files of the names `and`, `log` and `in`.
+    #[test]
+    fn a_command_stands_alone_on_its_line() {
+        let lines = |action: &str| -> Vec<String> {
+            action_text("Do", action).lines().map(|line| line.trim().to_owned()).collect()
+        };
+        assert_eq!(
+            lines("echo x | sudo tee -a /etc/a.conf, and log in anew"),
+            ["Do: echo x | sudo tee -a /etc/a.conf", "And: log in anew"]
+        );
+        assert_eq!(
+            lines("boot with nowatchdog, and for now: sudo sysctl kernel.watchdog=0"),
+            ["Do: boot with nowatchdog", "For now: sudo sysctl kernel.watchdog=0"]
+        );
+        assert_eq!(
+            lines("for i in 1 2; do sudo chrt -f -p 79 $i; done, or run it lower"),
+            ["Do: for i in 1 2; do sudo chrt -f -p 79 $i; done", "Or: run it lower"]
+        );
+        assert_eq!(
+            lines("boot with a=1, and b=2, or none"),
+            ["Do: boot with a=1, and b=2, or none"]
+        );
+    }
 }
