@@ -191,14 +191,14 @@ pub(crate) fn rarities(overview: &Overview<'_>) -> Vec<(u64, i64)> {
     (1..=12)
         .map_while(|power| {
             let one_in = 10_u64.pow(power);
-            let beyond = overview.totals.moments.count() / one_in;
-            if beyond == 0 {
+            let count = overview.totals.moments.count();
+            if count < one_in {
                 return None;
             }
             // The figure of the table, where it has one.
             let level = Level::ALL.into_iter().find(|level| level.needs() == one_in);
             let exact = level.and_then(|level| observed?.quantile(level));
-            let rank = overview.totals.moments.count() + 1 - beyond;
+            let rank = count + 1 - count.div_ceil(one_in);
             let bucket = || judged.bucket_of_rank(rank).map(|(bucket, _)| bucket.lower);
             exact.or_else(bucket).map(|ns| (one_in, ns))
         })
@@ -226,6 +226,11 @@ mod tests {
                     "{threads} threads: {so_late} of 3,000 were {ns} or later, said 1 in {one_in}"
                 );
             }
+            // Of 350, one in a hundred is the fourth largest: the third has too few beside it.
+            let few = Synthetic::idle().threads(threads).samples(&samples[..350]).build();
+            let (_, ns) = rarities(&Overview::new(&few))[1];
+            let exact = 3_000 + 7 * 346;
+            assert!(ns <= exact && ns > exact * 98 / 100, "{ns}");
             let exact = (threads == 1).then(|| overview.measured().quantile(Level::P99).unwrap());
             assert!(exact.is_none_or(|p99| rarities(&overview)[1] == (100, p99)));
         }

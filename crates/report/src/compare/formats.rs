@@ -97,7 +97,20 @@ impl Compared {
         let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
         quantiles.iter().any(QuantileDifference::is_significant)
             || maximum.is_significant()
+            || self.rate().is_some()
             || spread.is_some_and(|spread| spread.is_significant())
+    }
+
+    /// The rate beyond a limit, where it differs significantly.
+    fn rate(&self) -> Option<&RateDifference> {
+        self.comparison.rate.as_ref().filter(|rate| rate.is_significant())
+    }
+
+    /// `latencies above 35.3 µs are 0.09 to 0.89 times as often`, where that is significant.
+    fn rate_in_words(&self) -> Option<String> {
+        let rate = self.rate()?;
+        let limit = format::latency(rate.limit_ns);
+        Some(tr!(beyond_limit_how_often, limit, how_often = how_often(rate)))
     }
 
     /// The significant difference that is farthest out in the tail, or that there is none.
@@ -116,8 +129,10 @@ impl Compared {
             Some(tr!(figure_change, figure, change = change(ratio.0, ratio.1)))
         };
         let found = quantile().or_else(of_spread).unwrap_or_else(|| {
-            format::capitalised(&if self.differs() {
+            format::capitalised(&if maximum.is_significant() {
                 tr!(largest_latencies_differ)
+            } else if let Some(rate) = self.rate_in_words() {
+                rate
             } else if !is_compared && spread.is_none() {
                 tr!(too_few_independent_samples)
             } else {
@@ -140,7 +155,8 @@ impl Compared {
     pub(super) fn verdict(&self) -> String {
         let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
         let spread = spread.and_then(|spread| Some((spread.is_significant(), spread.ratio?)));
-        let is_any = self.comparison.has_ratios() || maximum.is_significant();
+        let is_any =
+            self.comparison.has_ratios() || maximum.is_significant() || self.rate().is_some();
         if !is_any && spread.is_none() {
             let Texts { base: first, other: second, unordered, .. } = self.texts();
             return if unordered.is_empty() {
@@ -159,6 +175,7 @@ impl Compared {
             .map(|(_, ratio)| changed(texts::the_standard_deviation.said(), *ratio))
             .collect();
         parts.extend(significant.into_iter().map(|(one, ratio)| changed(&name(one), ratio)));
+        parts.extend(self.rate_in_words());
         let same_spread = spread
             .filter(|(is_significant, _)| !is_significant)
             .map(|_| tr!(the_standard_deviation));

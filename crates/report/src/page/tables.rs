@@ -277,7 +277,7 @@ pub(crate) fn worst_title(measured: Measured) -> &'static str {
 
 pub(crate) fn worst_head(measured: Measured) -> [&'static str; 5] {
     [
-        measured.pick(texts::us_late, texts::latency_us),
+        texts::latency_us,
         texts::at_s,
         texts::cpu_heading,
         texts::thread,

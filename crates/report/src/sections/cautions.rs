@@ -10,7 +10,7 @@ use crate::sections::accounts::Accounts;
 use crate::sections::caveats;
 use crate::sections::co_kernel;
 use crate::sections::events::{self, Source};
-use model::{CoKernel, StolenTime, TakenBy};
+use model::{CoKernel, StolenTime, TakenBy, changes};
 
 /// Recordings differ in steal time from so many points of a CPU's time on ...
 const MIN_STEAL: f64 = 1.0;
@@ -20,6 +20,8 @@ const POINTS_APART: f64 = 10.0;
 /// second.
 const TIMES_APART: f64 = 5.0;
 const MIN_PER_SECOND: f64 = 100.0;
+/// A CPU's times may add up to so many times what passed, before they are not believed.
+const MOST_COUNTED: f64 = 1.05;
 /// Interrupts that are named.
 const MAX_NAMED: usize = 3;
 
@@ -29,8 +31,18 @@ fn steal(overview: &Overview<'_>) -> Option<f64> {
 }
 
 /// How busy all CPUs were, percent of the time of all of them: all but idle, waiting for a disk,
-/// and stolen.
+/// and stolen. None where the kernel's times add up to more than passed: it counts what its tick
+/// meets, and a thread that wakes with the tick is met each time.
 fn busy(overview: &Overview<'_>) -> Option<f64> {
+    let host = &overview.document().host;
+    let after = host.after.as_ref()?;
+    let counted_ms =
+        changes(&host.before, after).cpu_times.iter().map(|cpu| cpu.elapsed_ms).max()?;
+    if let Some((end, begin)) = after.uptime_s.zip(host.before.uptime_s)
+        && counted_ms as f64 > MOST_COUNTED * 1e3 * (end - begin)
+    {
+        return None;
+    }
     let time = events::cpu_time(std::slice::from_ref(overview));
     let is_busy =
         |kind: &str| !matches!(kind, "idle" | "iowait" | "steal" | "guest" | "guest_nice");
@@ -239,6 +251,9 @@ mod tests {
     /// Of all CPU time after the first look, so many percent of each kind.
     fn spend(recorded: &mut Recorded, kinds: &[(&str, u64)]) {
         let host = &mut recorded.document.host;
+        let passed = kinds.iter().map(|(_, percent)| *percent as f64 / 10.0).sum::<f64>();
+        host.before.uptime_s = Some(1.0);
+        host.after.as_mut().unwrap().uptime_s = Some(1.0 + passed);
         for cpu in &mut host.after.as_mut().unwrap().cpus {
             for time in cpu.time_ms.values_mut() {
                 *time = 1_000_000;
@@ -317,6 +332,18 @@ mod tests {
             "{output:?}"
         );
         assert!(between(&[Overview::new(&first), Overview::new(&first)], 1).is_empty());
+    }
+
+    /// Of a guest's CPU the kernel counted 1,590 ms idle and 380 ms in the system, in 1,620 ms.
+    #[test]
+    fn times_that_add_up_to_more_than_passed_say_nothing_of_busy() {
+        let (mut first, mut second) =
+            (Synthetic::hackbench().build(), Synthetic::hackbench().build());
+        spend(&mut first, &[("idle", 15), ("system", 1)]);
+        spend(&mut second, &[("idle", 15), ("system", 4)]);
+        second.document.host.after.as_mut().unwrap().uptime_s = Some(2.62);
+        assert!(busy(&Overview::new(&first)).is_some_and(|percent| percent < 7.0));
+        assert_eq!(busy(&Overview::new(&second)), None);
     }
 
     /// It was the mean of all CPUs, beside a caveat of one of them.
