@@ -57,8 +57,8 @@ enum Part {
 pub enum CpuError {
     /// Not a list at all.
     #[error(
-        "'{part}' in the CPU list '{list}' is not a CPU: write numbers and ranges, such as 1-3,!2 \
-         or all"
+        "'{part}' in the CPU list '{list}' is not a CPU: write numbers and ranges, such as \
+         '1-3,!2' or all"
     )]
     Syntax {
         list: String,

@@ -25,7 +25,7 @@ pub struct Args {
     /// How long to run, such as 10s or 3h; a bare number counts seconds [default: until Ctrl-C]
     #[arg(short, long, value_name = "TIME", value_parser = seconds, allow_hyphen_values = true)]
     duration: Option<Nanos>,
-    /// CPUs to keep busy, such as 1-3,!2 or all [default: the affinity inherited]
+    /// CPUs to keep busy, such as '1-3,!2' or all [default: the affinity inherited]
     #[arg(short = 'a', long, value_name = "LIST")]
     cpus: Option<CpuList>,
     /// Print the CPU use reached as JSON on standard output, and nothing else

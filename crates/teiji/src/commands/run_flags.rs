@@ -115,7 +115,7 @@ pub struct RunFlags {
         hide_short_help = true,
     )]
     aligned: Option<Nanos>,
-    /// CPUs to measure, one pinned thread on each: 2-3, 1-3,!2 or all [default: the affinity
+    /// CPUs to measure, one pinned thread on each: 2-3, '1-3,!2' or all [default: the affinity
     /// inherited]
     ///
     /// Where some CPUs of that affinity are set apart, such as by nohz_full=, a partition of
