@@ -363,11 +363,11 @@ stage_lab-cpus() {
 }
 
 stage_guests() {
-    lab_tests failures confined booted host_time check tune qemu
+    lab_tests failures confined booted host_time check tune qemu docs
 }
 
 stage_guests-long() {
-    lab_tests --long failures booted host_time check tune qemu
+    lab_tests --long failures booted host_time check tune qemu docs
 }
 
 stage_browser() {
