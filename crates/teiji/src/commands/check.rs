@@ -165,7 +165,7 @@ fn action_text(before: &str, action: &str) -> String {
     text + &step_text(label, rest)
 }
 
-/// The first step of several of which either is a command, how the next is told apart from it, and
+/// The first step of several of which either is a command, what the next begins with, and
 /// that.
 fn first_step(action: &str) -> Option<(&str, &'static str, &str)> {
     const JOINS: [(&str, &str); 4] =
