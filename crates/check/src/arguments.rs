@@ -29,10 +29,6 @@ impl Arguments {
     /// Of a kernel of this version. One whose version is not known is taken for a newer one.
     pub(crate) fn of(command_line: &str, version: Option<(u32, u32)>) -> Arguments {
         let words = command_line.split_ascii_whitespace().take_while(|word| *word != "--");
-        let split = |word: &str| match word.split_once('=') {
-            Some((name, value)) => (name.to_owned(), Some(value.trim_matches('"').to_owned())),
-            None => (word.to_owned(), None),
-        };
         let keeps_first = version.is_none_or(|version| version >= FIRST_COUNTS_FROM);
         Arguments { words: words.map(split).collect(), keeps_first }
     }
@@ -59,7 +55,7 @@ impl Arguments {
     }
 
     /// Arguments of this name, as they were written, that differ from the one that counts.
-    pub(crate) fn passed_over(&self, name: &str) -> Vec<String> {
+    pub fn passed_over(&self, name: &str) -> Vec<String> {
         let counts = self.value(name);
         let mut others: Vec<String> = self
             .values(name)
@@ -79,6 +75,14 @@ impl Arguments {
         self.value(name).map(|value| as_written(name, value))
     }
 
+    /// Takes an argument in place of all that have its name.
+    pub fn replace(&mut self, argument: &str) {
+        let (name, value) = split(argument);
+        let plain = name.replace('-', "_");
+        self.words.retain(|(other, _)| other.replace('-', "_") != plain);
+        self.words.push((name, value));
+    }
+
     /// The CPUs that an argument lists; an error where its list cannot be read.
     pub(crate) fn cpus(&self, name: &str, highest: CpuId) -> Option<Result<Vec<CpuId>, Phrase>> {
         let list = self.value(name)?;
@@ -93,6 +97,13 @@ impl Arguments {
     /// Each name, and its value where it has one.
     pub(crate) fn words(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
         self.words.iter().map(|(name, value)| (name.as_str(), value.as_deref()))
+    }
+}
+
+fn split(word: &str) -> (String, Option<String>) {
+    match word.split_once('=') {
+        Some((name, value)) => (name.to_owned(), Some(value.trim_matches('"').to_owned())),
+        None => (word.to_owned(), None),
     }
 }
 

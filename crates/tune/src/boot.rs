@@ -13,7 +13,8 @@ use plan::{CpuId, CpuList};
 /// One argument that is to be another one at the next boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootArgument {
-    /// As it is now, with its value, where it is there.
+    /// As it is now, with its value, where it is there. Of several with its name, the one that
+    /// counts comes first.
     pub from: Option<String>,
     pub to: String,
     pub why: &'static str,
@@ -83,7 +84,7 @@ impl BootPlan {
     /// When no CPU would be left for everything else, or none of them can be isolated.
     pub fn new(root: &HostRoot, cpus: Option<Vec<CpuId>>) -> Result<BootPlan, String> {
         let options = CheckOptions { purpose: Purpose::Measure, cpus, priority: 90, config: None };
-        let machine = Machine::new(root, &options);
+        let mut machine = Machine::new(root, &options);
         if machine.text("proc/cmdline").is_none() {
             return Err(format!(
                 "{} cannot be read, so what the kernel was booted with is not known",
@@ -109,19 +110,29 @@ impl BootPlan {
             cpus,
             changes: Vec::new(),
             kept: Vec::new(),
-            notes: notes(&machine),
+            notes: Vec::new(),
             place: PLACES.iter().find(|(file, _)| machine.exists(file)).map(|(_, place)| *place),
             arguments: Vec::new(),
             highest: highest_cpu(&machine),
         };
         for Recommended { name, to, why, is_list, .. } in recommended_arguments(&machine, &wanted) {
             let argument = PlannedArgument { name, text: to.clone(), is_list };
+            let others = machine.arguments.passed_over(name);
             match machine.arguments.written(name) {
-                Some(from) if plan.is_right(&argument, &from) => plan.kept.push(from),
-                from => plan.changes.push(BootArgument { from, to, why }),
+                Some(from) if others.is_empty() && plan.is_right(&argument, &from) => {
+                    plan.kept.push(from);
+                }
+                from => {
+                    let from: Vec<String> = from.into_iter().chain(others).collect();
+                    let from = (!from.is_empty()).then(|| from.join(" "));
+                    plan.changes.push(BootArgument { from, to, why });
+                }
             }
             plan.arguments.push(argument);
         }
+        // Who follows a note follows it after the plan, so it is about what the plan leaves.
+        plan.arguments.iter().for_each(|argument| machine.arguments.replace(&argument.text));
+        plan.notes = notes(&machine);
         Ok(plan)
     }
 

@@ -76,6 +76,36 @@ fn the_file_of_a_distribution_changes_in_one_line() {
     assert_eq!(machine.read(FILE), expected);
 }
 
+/// Followed, a note about the arguments of this boot would spoil the file that was written.
+#[test]
+fn notes_are_about_what_the_plan_leaves() {
+    let line = "quiet isolcpu=1-3 nohz_full=1-2 nohz_full=1-3 rcu_nocbs=1-3 rcu-nocbs=1";
+    let machine = grub(&format!("GRUB_CMDLINE_LINUX_DEFAULT=\"{line}\"\n"));
+    std::fs::write(machine.root.path("proc/cmdline"), format!("{line}\n")).unwrap();
+    let plan = machine.plan(&[1, 2, 3]);
+    let written = plan.write(&machine.root, None).unwrap();
+    assert_eq!(
+        written.files[0].to,
+        "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet isolcpu=1-3 nohz_full=1-3 rcu_nocbs=1-3 \
+         isolcpus=managed_irq,domain,1-3 irqaffinity=0\"\n"
+    );
+    let about_arguments: Vec<&str> = plan
+        .notes
+        .iter()
+        .map(String::as_str)
+        .filter(|note| note.contains("isolcpu=") || note.contains("more than once"))
+        .collect();
+    assert_eq!(
+        about_arguments,
+        [
+            "isolcpu=1-3 looks like isolcpus: remove isolcpu=1-3 (isolcpus=managed_irq,domain,1-3 is \
+          there too)"
+        ]
+    );
+    let from: Vec<&str> = plan.changes.iter().filter_map(|change| change.from.as_deref()).collect();
+    assert_eq!(from, ["nohz_full=1-2 nohz_full=1-3", "rcu_nocbs=1 rcu_nocbs=1-3"]);
+}
+
 #[test]
 fn what_is_not_certain_is_refused_with_its_line() {
     for (text, said) in [
