@@ -181,6 +181,10 @@ fn files_beside_it_count_where_the_distribution_reads_them() {
         machine.read(cloud),
         format!("GRUB_CMDLINE_LINUX_DEFAULT=\"console=ttyS0 {}\"\n", machine.arguments())
     );
+    // Only what has the arguments is said to have them: the others need none.
+    let again = machine.write().unwrap();
+    assert_eq!((again.files.len(), again.right), (0, vec![cloud.to_owned()]));
+    assert_eq!(machine.plan(&[1, 2, 3]).files_with(&machine.root), [cloud]);
     // Nobody reads them there.
     let machine = Machine::new(&[&files[..], &[("boot/grub2/grub.cfg", "")]].concat());
     let written = machine.write().unwrap();

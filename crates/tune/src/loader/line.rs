@@ -128,6 +128,14 @@ pub(super) fn edited(
     applied(texts, edits)
 }
 
+/// Whether a piece has an argument of one of these names. Its file is as it was read.
+pub(super) fn has_any(texts: &[String], piece: &Piece, arguments: &[PlannedArgument]) -> bool {
+    words_of(texts, 0, piece).into_iter().any(|word| {
+        let text = &texts[piece.file][word.range];
+        arguments.iter().any(|argument| is_named(text, argument.name))
+    })
+}
+
 fn words_of(texts: &[String], number: usize, piece: &Piece) -> Vec<Word> {
     let text = &texts[piece.file][piece.range.clone()];
     let at = |word: Range<usize>| Word {

@@ -4,7 +4,7 @@
 
 use super::error::{LoaderError, LoaderPlace};
 use super::journal::{self, Entry, Journal};
-use super::layout::Layout;
+use super::layout::{Layout, Source};
 use super::{entries, grub, line, replace};
 use crate::boot::BootPlan;
 use host::HostRoot;
@@ -29,7 +29,7 @@ pub struct LoaderWrite {
     pub place: LoaderPlace,
     /// Those that were changed; none where all of them were right.
     pub files: Vec<LoaderFile>,
-    /// Those that were right already.
+    /// Those that have the arguments already.
     pub right: Vec<String>,
     /// What is to be run so that the boot loader takes it.
     pub run: Option<String>,
@@ -75,11 +75,10 @@ impl BootPlan {
         let mut journal = Journal::open(root)?;
         let layout = place.layout(root)?;
         let texts = texts(&layout, self);
-        let (mut changes, mut right) = (Vec::new(), Vec::new());
+        let right = files_that_have(&layout, &texts, self);
+        let mut changes = Vec::new();
         for (source, to) in layout.files.iter().zip(texts) {
-            if to == source.extended {
-                right.push(source.file.clone());
-            } else {
+            if to != source.extended {
                 changes.push(change(
                     root,
                     &journal,
@@ -106,13 +105,9 @@ impl BootPlan {
     pub fn files_with(&self, root: &HostRoot) -> Vec<String> {
         let layout = LoaderPlace::find(root, None).and_then(|place| place.layout(root));
         let Ok(layout) = layout else { return Vec::new() };
-        let is_right =
-            layout.files.iter().zip(texts(&layout, self)).all(|(source, to)| source.text == to);
-        if is_right {
-            layout.files.into_iter().map(|source| source.file).collect()
-        } else {
-            Vec::new()
-        }
+        let texts = texts(&layout, self);
+        let is_right = layout.files.iter().zip(&texts).all(|(source, to)| source.text == *to);
+        if is_right { files_that_have(&layout, &texts, self) } else { Vec::new() }
     }
 }
 
@@ -247,6 +242,17 @@ fn texts(layout: &Layout, plan: &BootPlan) -> Vec<String> {
     layout.lines.iter().fold(extended, |texts: Vec<String>, one| {
         line::edited(&texts, &one.pieces, &plan.arguments, &is_right, one.new_in)
     })
+}
+
+/// Files that stay as they are and have arguments of a plan. GRUB reads others too.
+fn files_that_have(layout: &Layout, texts: &[String], plan: &BootPlan) -> Vec<String> {
+    let pieces = || layout.lines.iter().flat_map(|one| &one.pieces);
+    let has = |(number, source): &(usize, &Source)| {
+        texts[*number] == source.extended
+            && pieces()
+                .any(|piece| piece.file == *number && line::has_any(texts, piece, &plan.arguments))
+    };
+    layout.files.iter().enumerate().filter(has).map(|(_, source)| source.file.clone()).collect()
 }
 
 /// What does it where GRUB has entries.

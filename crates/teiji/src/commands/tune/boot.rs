@@ -65,6 +65,12 @@ fn lines_without<'a>(text: &'a str, other: &str) -> Vec<&'a str> {
     text.lines().filter(|line| !other.lines().any(|own| own == *line)).collect()
 }
 
+/// Files, as what a sentence is about that goes on with what they have.
+fn have(files: &[String]) -> String {
+    let named: Vec<String> = files.iter().map(|file| format!("/{file}")).collect();
+    format!("{} {}", named.join(" and "), if files.len() == 1 { "has" } else { "have" })
+}
+
 fn written_text(written: &LoaderWrite, root: &str) -> String {
     let mut text = String::new();
     for LoaderFile { file, backup, from, to } in &written.files {
@@ -76,11 +82,10 @@ fn written_text(written: &LoaderWrite, root: &str) -> String {
                 .collect::<String>();
         }
     }
-    for file in &written.right {
-        // Of GRUB's files, those that need nothing are none of the reader's business.
-        if written.files.is_empty() || written.place != LoaderPlace::Grub {
-            text += &format!("/{file} has these arguments already.\n");
-        }
+    // Of GRUB's files, those that need nothing are none of the reader's business.
+    let is_said = written.files.is_empty() || written.place != LoaderPlace::Grub;
+    if is_said && !written.right.is_empty() {
+        text += &output::indented(&format!("{} these arguments already.", have(&written.right)), 0);
     }
     match &written.run {
         Some(run) if written.files.is_empty() => {
@@ -152,12 +157,10 @@ fn shown(plan: &BootPlan, written: &[String]) -> String {
     let mut text = if plan.changes.is_empty() {
         format!("The kernel's arguments are right for {cpus}.\n")
     } else if !written.is_empty() {
-        let files: Vec<String> = written.iter().map(|file| format!("/{file}")).collect();
-        let have = if files.len() == 1 { "has" } else { "have" };
         format!(
-            "The kernel's arguments for {cpus}, against those of this boot. {} {have} them \
-             already: they count from the next boot.\n",
-            files.join(" and ")
+            "The kernel's arguments for {cpus}, against those of this boot. {} them already: \
+             they count from the next boot.\n",
+            have(written)
         )
     } else {
         format!(
