@@ -201,11 +201,11 @@ fn tune_command(check: &str, cpus: &[CpuId], root: &Path) -> String {
     format!("sudo teiji tune{} --cpus {}{also}", root_flag(root), CpuList::format(cpus))
 }
 
-/// Beside its name, or below it where it is long.
+/// Beside its name, or below it where one of the two is long.
 fn found_text(finding: &Finding) -> String {
     let head = format!("{:<STATUS$}{:<NAME$}", finding.status.word(), finding.id);
     let found = finding.found.to_string();
-    if found.chars().count() <= FOUND {
+    if finding.id.len() < NAME && found.chars().count() <= FOUND {
         return format!("{head}{found}\n");
     }
     format!("{}\n{}", head.trim_end(), shortened(&found, finding.action.is_some()))
@@ -365,5 +365,26 @@ mod tests {
             lines("boot with a=1, and b=2, or none"),
             ["Do: boot with a=1, and b=2, or none"]
         );
+    }
+
+    #[test]
+    fn what_was_found_is_apart_from_its_name() {
+        for (id, line) in [
+            ("irqbalance", "unknown irqbalance                  the processor counts them\n"),
+            (
+                "system-management-interrupts",
+                "unknown system-management-interrupts\n        the processor counts them\n",
+            ),
+        ] {
+            let finding = Finding {
+                id,
+                status: Status::Unknown,
+                found: "the processor counts them".to_owned().into(),
+                text: model::check_text(id).unwrap(),
+                action: None,
+                tunable: false,
+            };
+            assert_eq!(found_text(&finding), line);
+        }
     }
 }
