@@ -200,10 +200,10 @@ pub(super) fn remove(folder: &Path) -> io::Result<()> {
     folder::remove(folder, JOURNAL)
 }
 
-/// What a machine was left with: how many changes, and why they are still there.
-pub(crate) fn left_over(root: &HostRoot) -> Result<Option<(usize, Phase)>, String> {
+/// What a machine was left with. None after a reboot, which undid it.
+pub(super) fn left_over(root: &HostRoot) -> Result<Option<Journal>, String> {
     let Some(journal) = load(&folder::folder(root))? else { return Ok(None) };
-    Ok(journal.boot(root)?.then(|| (journal.changes(), journal.phase)))
+    Ok(journal.boot(root)?.then_some(journal))
 }
 
 #[cfg(test)]

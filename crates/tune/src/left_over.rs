@@ -2,7 +2,7 @@
 //! What `teiji tune` knows of a machine that is checked: what it would change, and what it has left
 //! behind.
 
-use super::journal::{self, Phase};
+use super::journal::{self, Journal, Phase};
 use super::meanwhile::changed_since;
 use super::proposals::PROPOSALS;
 use super::{folder, never};
@@ -45,7 +45,7 @@ fn finding(status: Status, found: String, action: Option<&str>) -> Finding {
 }
 
 fn left_over(root: &HostRoot) -> Option<Finding> {
-    let (changes, phase) = match journal::left_over(root) {
+    let journal = match journal::left_over(root) {
         Ok(left) => left?,
         Err(error) => {
             let action = if error.contains("Permission denied") {
@@ -58,15 +58,13 @@ fn left_over(root: &HostRoot) -> Option<Finding> {
             return Some(finding(Status::Unknown, error, Some(action)));
         }
     };
-    let word = if changes == 1 { "change" } else { "changes" };
-    let changes = format!("{changes} {word}");
-    Some(match phase {
-        Phase::Applied => applied(root, format!("{changes} by teiji tune")),
-        Phase::Left => finding(
-            Status::Warn,
-            format!("{changes} by teiji tune could not be put back"),
-            Some(UNDO),
-        ),
+    let count = journal.changes();
+    let changes = format!("{count} {}", if count == 1 { "change" } else { "changes" });
+    Some(match journal.phase {
+        Phase::Applied => applied(root, &journal, format!("{changes} by teiji tune")),
+        Phase::Left => {
+            not_put_back(root, &journal, format!("{changes} by teiji tune could not be put back"))
+        }
         Phase::Unfinished if folder::is_in_use(root) => {
             finding(Status::Ok, format!("{changes} by teiji tune, while its command runs"), None)
         }
@@ -82,23 +80,50 @@ fn left_over(root: &HostRoot) -> Option<Finding> {
 const NAMED: usize = 3;
 
 /// What is to stay, and whether it has stayed.
-fn applied(root: &HostRoot, changes: String) -> Finding {
-    let changed = changed_since(root);
+fn applied(root: &HostRoot, journal: &Journal, changes: String) -> Finding {
+    let changed = changed_since(root, journal);
     if changed.is_empty() {
         return finding(Status::Ok, changes, None);
     }
-    let named: Vec<String> =
-        changed.iter().take(NAMED).map(|(file, now)| format!("/{file} is {now}")).collect();
-    let more = if changed.len() > NAMED { ", and others" } else { "" };
     let count = changed.len();
     finding(
         Status::Warn,
-        format!(
-            "{changes}, {count} of them changed since by somebody else: {}{more}",
-            named.join(", ")
-        ),
+        format!("{changes}, {count} of them changed since by somebody else: {}", named(&changed)),
         Some("sudo teiji tune --undo, find what changes it, then teiji tune again"),
     )
+}
+
+/// Files with the values that they have now.
+fn named(changed: &[(String, String)]) -> String {
+    let named: Vec<String> =
+        changed.iter().take(NAMED).map(|(file, now)| format!("/{file} is {now}")).collect();
+    let more = if changed.len() > NAMED { ", and others" } else { "" };
+    format!("{}{more}", named.join(", "))
+}
+
+/// What somebody else has changed is put back only by force: another try leaves it again.
+fn not_put_back(root: &HostRoot, journal: &Journal, changes: String) -> Finding {
+    let changed = changed_since(root, journal);
+    if changed.is_empty() {
+        return finding(Status::Warn, changes, Some(UNDO));
+    }
+    let found = format!("{changes}: {}", named(&changed));
+    // Forced, what cannot be put back is forgotten, which may be what another try puts back.
+    if changed.len() < journal.changes() {
+        return finding(Status::Warn, found, Some(UNDO));
+    }
+    let force = format!("{UNDO} --force");
+    // The file of the journal may also have changes that stay.
+    let action = if journal.stays.is_empty() {
+        let path = journal::path(&folder::folder(root));
+        format!(
+            "put back what was there with {force}, or keep what is there: remove {}",
+            path.display()
+        )
+    } else {
+        force
+    };
+    finding(Status::Warn, found, Some(&action))
 }
 
 #[cfg(test)]
@@ -137,8 +162,23 @@ mod tests {
         let left = tuned().unwrap();
         assert_eq!(
             (left.status, left.found.as_str()),
-            (Status::Warn, "1 change by teiji tune could not be put back")
+            (
+                Status::Warn,
+                "1 change by teiji tune could not be put back: /proc/sys/vm/stat_interval is 7"
+            )
         );
+        // Another try leaves it again, and what is advised ends it.
+        let journal = dir.path().join("var/lib/teiji/tune/journal.json");
+        let advised = format!(
+            "put back what was there with sudo teiji tune --undo --force, or keep what is there: \
+             remove {}",
+            journal.display()
+        );
+        assert_eq!(left.action, Some(advised));
+        Tuning::begin(&root).unwrap().undo(false).unwrap();
+        assert_eq!(tuned().unwrap().found, left.found);
+        Tuning::begin(&root).unwrap().undo(true).unwrap();
+        assert_eq!(tuned(), None);
     }
 
     /// What is said of a check, and what is done for it, come from two tables.

@@ -4,9 +4,9 @@
 
 use super::apply::{ChangeResult, Obstacle, Tuning};
 use super::change::{Change, TuningPlan};
-use super::folder;
-use super::journal::{self, Entry, Phase};
+use super::journal::{Entry, Journal, Phase};
 use super::setting::{self, Form};
+use super::witness::Namespaces;
 use host::HostRoot;
 use std::io::ErrorKind;
 
@@ -45,26 +45,28 @@ impl Tuning {
     }
 }
 
-/// Files that are to stay changed, and which somebody else has changed since, each with its value.
-/// One that cannot be read is none.
-pub(crate) fn changed_since(root: &HostRoot) -> Vec<(String, String)> {
-    let journal = journal::load(&folder::folder(root)).ok().flatten();
-    let Some(journal) =
-        journal.filter(|journal| journal.phase == Phase::Applied && journal.is_of_this_boot(root))
-    else {
-        return Vec::new();
-    };
-    let found = |Entry { file, form, to, comes_and_goes, .. }: &Entry| {
+/// Files that are to stay changed, or that undoing left, and which somebody else has changed since,
+/// each with its value. One that cannot be read is none.
+pub(super) fn changed_since(root: &HostRoot, journal: &Journal) -> Vec<(String, String)> {
+    let is_to_stay = journal.phase == Phase::Applied;
+    let found = |Entry { file, form, from, to, comes_and_goes }: &Entry| {
         // What changes with another setting need not have changed.
-        if *comes_and_goes && !form.is_priority() {
+        if is_to_stay && *comes_and_goes && !form.is_priority() {
             return None;
         }
         match obstacle(root, file, *form, to.as_deref()?, *comes_and_goes)? {
-            Obstacle::ChangedByOthers(now) => Some((file.clone(), now.trim().to_owned())),
+            // Undoing has no more to do with one that has its first value again.
+            Obstacle::ChangedByOthers(now) if is_to_stay || !form.is_back(&now, from) => {
+                Some((file.clone(), now.trim().to_owned()))
+            }
             _ => None,
         }
     };
-    journal.stays.iter().filter_map(found).collect()
+    let entries = if is_to_stay { &journal.stays } else { &journal.entries };
+    let is_seen = |entry: &&Entry| {
+        !Namespaces::hide(journal.namespaces.as_ref(), root, &entry.file, entry.form)
+    };
+    entries.iter().filter(is_seen).filter_map(found).collect()
 }
 
 #[cfg(test)]

@@ -95,13 +95,9 @@ fn notes_are_about_what_the_plan_leaves() {
         .map(String::as_str)
         .filter(|note| note.contains("isolcpu=") || note.contains("more than once"))
         .collect();
-    assert_eq!(
-        about_arguments,
-        [
-            "isolcpu=1-3 looks like isolcpus: remove isolcpu=1-3 (isolcpus=managed_irq,domain,1-3 is \
-          there too)"
-        ]
-    );
+    let said = "isolcpu=1-3 looks like isolcpus: remove isolcpu=1-3 \
+                (isolcpus=managed_irq,domain,1-3 is there too)";
+    assert_eq!(about_arguments, [said]);
     let from: Vec<&str> = plan.changes.iter().filter_map(|change| change.from.as_deref()).collect();
     assert_eq!(from, ["nohz_full=1-2 nohz_full=1-3", "rcu_nocbs=1 rcu_nocbs=1-3"]);
 }
