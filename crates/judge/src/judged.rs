@@ -191,6 +191,8 @@ pub enum Lacking {
     Column,
     /// A column that is a time, or a number, as the limit is.
     ColumnUnit,
+    /// A period of the program: without one nobody knows what it missed.
+    Period,
     /// Values of so many skipped rows, which never ran.
     ValuesOfSkipped(u64),
     /// Independent wake-ups, to compare any quantile.

@@ -107,7 +107,8 @@ pub(crate) fn nothing_recorded<'l>(
 
 /// Why a limit cannot be judged. Events have no planned time, so none of them is late. Where the
 /// judged column is not the lateness of its rows, skipped rows have no value. Without samples it is
-/// not known what was late, skipped or lost. Nor is the dependence known that a confidence needs,
+/// not known what was late, skipped or lost. Without a period of the program it is not known what it
+/// missed. Nor is the dependence known that a confidence needs,
 /// nor, where a latency reached the interval, how many skipped activations a quantile or mean
 /// leaves out.
 fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Lacking> {
@@ -115,6 +116,12 @@ fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Lacki
     let without_meaning = without_meaning(limit, &document.probe);
     if without_meaning.is_some() {
         return without_meaning;
+    }
+    if verdict == Verdict::Pass
+        && limit.names(Column::MISSED)
+        && examined.recordings().any(|recorded| recorded.document.has_no_period())
+    {
+        return Some(Lacking::Period);
     }
     if let Some(skipped) = without_skipped(limit, examined, verdict) {
         return Some(Lacking::ValuesOfSkipped(skipped));

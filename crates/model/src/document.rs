@@ -109,6 +109,11 @@ impl Document {
     pub fn scheduling(&self) -> Scheduling {
         self.threads.first().map_or(self.run.scheduling, |thread| thread.scheduling)
     }
+
+    /// Whether a period was looked for in vain: then none that was missed is known.
+    pub fn has_no_period(&self) -> bool {
+        self.threads.iter().any(|thread| thread.evidence.periodic_rows == Some(0))
+    }
 }
 
 /// How the measuring was done: the instrument's own properties.

@@ -254,6 +254,10 @@ pub struct ThreadEvidence {
     /// absent on Linux, and where the co-kernel did not say.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub fallen_back: Option<u64>,
+    /// Of a program's wake-ups, how many are of a timer of which the period is known; absent of a
+    /// probe that looks for none. Where it is 0, nobody knows whether one was missed.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub periodic_rows: Option<u64>,
 }
 
 #[cfg(test)]

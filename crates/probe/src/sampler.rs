@@ -161,6 +161,11 @@ pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
         0
     }
 
+    /// How many events are of a period that is known, if it looks for one, asked after the last one.
+    fn periodic_rows(&self) -> Option<u64> {
+        None
+    }
+
     /// What a reader has to know of the events, asked after the last one.
     fn findings(&self, _attachment: &mut A) -> Vec<Warning> {
         Vec::new()

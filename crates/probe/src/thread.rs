@@ -47,6 +47,8 @@ pub struct ThreadResult {
     /// How often it fell back to Linux between its first and its last row, on a co-kernel that
     /// said so.
     pub fallen_back: Option<u64>,
+    /// How many of its rows are of a period that is known; none of a probe that looks for none.
+    pub periodic_rows: Option<u64>,
     /// What its probe found that a reader has to know.
     pub warnings: Vec<Warning>,
 }
@@ -163,6 +165,7 @@ impl ThreadConfig {
                     polled: source.polled(),
                     smis: source.smis(),
                     untraced: source.untraced(),
+                    periodic_rows: source.periodic_rows(),
                     warnings: source.findings(attachment),
                     ..ThreadResult::default()
                 }

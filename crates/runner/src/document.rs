@@ -164,6 +164,7 @@ pub(crate) fn enter(
         involuntary_switches: usage.map(|usage| usage.involuntary_switches),
         samples_lost: (on_time + late).saturating_sub(woken),
         fallen_back: result.and_then(|result| result.fallen_back),
+        periodic_rows: result.and_then(|result| result.periodic_rows),
     };
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct Wakeup {
     pub(crate) running: i64,
     /// Deadlines that passed since the one before.
     pub(crate) missed: i64,
+    /// Whether the period of its timer is known.
+    pub(crate) is_periodic: bool,
 }
 
 /// What the events tell of.
@@ -90,6 +92,7 @@ impl Clocks {
 struct Armed {
     planned: i64,
     missed: i64,
+    is_periodic: bool,
 }
 
 /// A wake-up that is under way.
@@ -99,6 +102,7 @@ struct Begun {
     planned: i64,
     woken: i64,
     missed: i64,
+    is_periodic: bool,
     /// The thread had not left its CPU yet.
     while_running: bool,
     /// It left since. What it does next tells whether it was on its way to sleep when it was
@@ -260,8 +264,12 @@ impl Account {
         };
         if function == functions.sleeper && !event.in_interrupt {
             let missed = if is_absolute { thread.deadlines.next(expires) } else { 0 };
-            thread.sleeper =
-                Some(Armed { planned: clocks.monotonic(expires, clock(made)), missed });
+            let is_periodic = is_absolute && thread.deadlines.is_periodic();
+            thread.sleeper = Some(Armed {
+                planned: clocks.monotonic(expires, clock(made)),
+                missed,
+                is_periodic,
+            });
             return;
         }
         if function == 0 || !functions.process.contains(&function) {
@@ -278,8 +286,12 @@ impl Account {
         });
         if let Some(known) = place.and_then(|place| self.timers.get_mut(place)) {
             let missed = known.deadlines.next(expires);
-            known.armed =
-                Some(Armed { planned: clocks.monotonic(expires, clock(known.clock)), missed });
+            let is_periodic = known.deadlines.is_periodic();
+            known.armed = Some(Armed {
+                planned: clocks.monotonic(expires, clock(known.clock)),
+                missed,
+                is_periodic,
+            });
         }
     }
 
@@ -298,6 +310,7 @@ impl Account {
             planned: timer.map_or(event.time, |timer| timer.planned),
             woken: event.time,
             missed: std::mem::take(&mut thread.carried) + timer.map_or(0, |timer| timer.missed),
+            is_periodic: timer.is_some_and(|timer| timer.is_periodic),
             while_running: thread.is_running,
             left: false,
         });
@@ -355,8 +368,8 @@ impl Account {
 
 impl Begun {
     const fn ended(self, thread: i64, cpu: u32, running: i64) -> Found {
-        let Begun { cause, planned, woken, missed, .. } = self;
-        Found::Wakeup(Wakeup { cause, thread, cpu, planned, woken, running, missed })
+        let Begun { cause, planned, woken, missed, is_periodic, .. } = self;
+        Found::Wakeup(Wakeup { cause, thread, cpu, planned, woken, running, missed, is_periodic })
     }
 
     const fn unseen(&self) -> Found {

@@ -42,6 +42,11 @@ impl Deadlines {
         }
         0
     }
+
+    /// Whether a period is known, so that 0 passed says something.
+    pub(crate) const fn is_periodic(&self) -> bool {
+        self.period.is_some()
+    }
 }
 
 /// How many deadlines lie within a distance of so many periods; none if it is not that.

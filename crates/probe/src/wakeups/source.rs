@@ -60,6 +60,8 @@ pub(crate) struct Wakeups {
     events_lost: u64,
     /// Rows with values were handed over.
     has_rows: bool,
+    /// Of them, those of a timer of which the period is known.
+    periodic_rows: u64,
 }
 
 impl Wakeups {
@@ -86,6 +88,7 @@ impl Wakeups {
             told_lost: 0,
             events_lost: 0,
             has_rows: false,
+            periodic_rows: 0,
         })
     }
 
@@ -126,8 +129,10 @@ impl Wakeups {
             self.told_lost = lost;
             return Some(Awaited::Lost(more));
         }
-        self.has_rows |= !self.rows.is_empty();
-        self.rows.pop_front().map(|wakeup| Awaited::Event(Nanos(wakeup.running), columns(&wakeup)))
+        let wakeup = self.rows.pop_front()?;
+        self.has_rows = true;
+        self.periodic_rows += u64::from(wakeup.is_periodic);
+        Some(Awaited::Event(Nanos(wakeup.running), columns(&wakeup)))
     }
 
     fn read_further<A: Attachment>(&mut self, attachment: &mut A) -> io::Result<()> {
@@ -169,7 +174,7 @@ impl Wakeups {
 }
 
 fn columns(wakeup: &Wakeup) -> [i64; COLUMNS] {
-    let Wakeup { cause, thread, cpu, planned, woken, running, missed } = *wakeup;
+    let Wakeup { cause, thread, cpu, planned, woken, running, missed, .. } = *wakeup;
     [running - planned, running - woken, missed, cause as i64, thread, i64::from(cpu)]
 }
 
@@ -269,6 +274,10 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
 
     fn untraced(&self) -> u64 {
         self.untraced
+    }
+
+    fn periodic_rows(&self) -> Option<u64> {
+        Some(self.periodic_rows)
     }
 }
 

@@ -230,6 +230,7 @@ impl Synthetic {
                 involuntary_switches: Some(3),
                 samples_lost: 0,
                 fallen_back: None,
+                periodic_rows: None,
             },
         }
     }

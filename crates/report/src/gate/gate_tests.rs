@@ -172,6 +172,29 @@ fn columns_are_limited_by_their_names() {
     }
 }
 
+/// That none was missed says something only where it is known when there should have been one.
+#[test]
+fn what_was_missed_is_not_known_without_a_period() {
+    let of = |missed: [&[i32]; 2], periodic_rows: Option<u64>| {
+        let mut of = with_columns([&[5_000, 7_000], &[9_000, 1_000]], missed);
+        for thread in &mut of.recorded.document.threads {
+            thread.evidence.periodic_rows = periodic_rows;
+        }
+        let judgement = judged("missed==0", &of);
+        (judgement.verdict, judgement.seen, judgement.lacking)
+    };
+    let none: [&[i32]; 2] = [&[0, 0], &[0, 0]];
+    let why = "no period of the program was found, so nobody knows what it missed";
+    let lacking = (Verdict::NotEnough, "not known".to_owned(), Some(why.to_owned()));
+    assert_eq!(of(none, Some(0)), lacking);
+    let pass = (Verdict::Pass, "0 in 4 activations".to_owned(), None);
+    assert_eq!(of(none, Some(1)), pass);
+    assert_eq!(of(none, None), pass, "a probe that is told the period");
+    // What was seen to be missed was missed.
+    let fail = (Verdict::Fail, "1 in 4 activations".to_owned(), None);
+    assert_eq!(of([&[0, 1], &[0, 0]], Some(0)), fail);
+}
+
 /// A row that never ran has no time that could be judged, unless that time shows how late rows
 /// were.
 #[test]

@@ -165,6 +165,7 @@ pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
         Lacking::Unplanned => tr!(events_not_planned_none),
         Lacking::Column => tr!(probe_has_no_such_column),
         Lacking::ColumnUnit => tr!(column_is_of_other_kind),
+        Lacking::Period => tr!(no_period_was_found),
         Lacking::ValuesOfSkipped(skipped) => {
             tr!(skipped_have_no_value, skipped = count(skipped))
         }

@@ -8,10 +8,14 @@ use crate::language::tr;
 use crate::overview::Overview;
 use model::{Column, Recorded};
 
-/// `, 12 periods missed` of all of them together; empty where none is known to be. Of deadlines it
-/// is said that none is too, since rows that are on time may have missed theirs.
+/// `, 12 periods missed` of all of them together; empty where none is known to be, and where no
+/// period was found that is said. Of deadlines it is said that none is too, since rows that are on
+/// time may have missed theirs.
 pub(crate) fn in_words(all: &[Overview<'_>]) -> String {
     let periods = match all.iter().filter_map(|overview| of_events(overview.recorded)).sum() {
+        0 if all.iter().any(|overview| overview.recorded.document.has_no_period()) => {
+            tr!(no_period_found)
+        }
         0 => String::new(),
         1 => tr!(n1_period_missed),
         more => tr!(n_periods_missed, n = format::count(more)),
@@ -76,6 +80,9 @@ mod tests {
             words(&[missed(&[1_000, 3], None), missed(&[2, 0], None)]),
             ", 1,005 periods missed"
         );
+        let mut without_period = missed(&[0, 0], None);
+        without_period.document.threads[0].evidence.periodic_rows = Some(0);
+        assert_eq!(words(&[without_period]), ", no period found");
         // These are said to be skipped.
         assert_eq!(words(&[missed(&[0, 1], Some(2))]), "");
         let headline = Headline::new(&Overview::all(&[missed(&[0, 12], None)]));

@@ -218,6 +218,30 @@ fn missed_wake_ups_are_found() {
         missed == skipped && (100_usize.saturating_sub(lost)..=100).contains(&of_thread),
         "{missed} of {skipped}, {of_thread} rows: {rows:?}"
     );
+    assert!(periodic_rows(&place.document("app.teiji")) > 60, "{rows:?}");
+}
+
+fn periodic_rows(document: &Document) -> i64 {
+    document.threads()[0].whole("/evidence/periodic_rows")
+}
+
+/// A program that sleeps now and then has no period of which one could be missed.
+#[test]
+fn without_a_period_none_is_known_not_to_be_missed() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    if !may_trace_or_skip(&place) {
+        return;
+    }
+    std::fs::write(place.join("naps.sh"), "sleep 0.2; sleep 0.3; exec sleep 0.1\n").unwrap();
+    let output =
+        place.teiji("measure --probe app -d 5s -q -o app.teiji --limit missed==0 -- sh naps.sh");
+    let why = "no period of the program was found";
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(output.code == Some(3) && words(&output.out).contains(why), "{output:?}");
+    assert_eq!(periodic_rows(&place.document("app.teiji")), 0);
+    let gate = place.teiji("gate app.teiji --limit missed==0");
+    assert!(gate.code == Some(3) && words(&gate.out).contains(why), "{gate:?}");
 }
 
 /// How many events the kernel had no room for, in all instances of its trace.

@@ -58,7 +58,8 @@ fn wakeups(account: &mut Account, events: &[Event]) -> Vec<Wakeup> {
 }
 
 fn wakeup(planned: i64, woken: i64, running: i64) -> Wakeup {
-    Wakeup { cause: Cause::Timer, thread: A, cpu: 1, planned, woken, running, missed: 0 }
+    let (cause, thread, cpu, missed, is_periodic) = (Cause::Timer, A, 1, 0, false);
+    Wakeup { cause, thread, cpu, planned, woken, running, missed, is_periodic }
 }
 
 #[test]
@@ -115,7 +116,7 @@ fn a_wake_up_that_kept_a_thread_from_sleeping() {
 #[test]
 fn deadlines_that_passed_are_counted() {
     let mut account = account();
-    let missed: Vec<i64> = [1_000, 2_000, 3_000, 4_000, 8_000, 9_000]
+    let missed: Vec<(i64, bool)> = [1_000, 2_000, 3_000, 4_000, 8_000, 9_000]
         .into_iter()
         .flat_map(|time| {
             wakeups(
@@ -123,9 +124,13 @@ fn deadlines_that_passed_are_counted() {
                 &[&sleep(time - 500, time)[..], &[wake(time + 1), run(time + 2)]].concat(),
             )
         })
-        .map(|wakeup| wakeup.missed)
+        .map(|wakeup| (wakeup.missed, wakeup.is_periodic))
         .collect();
-    assert_eq!(missed, [0, 0, 0, 0, 3, 0]);
+    assert_eq!(
+        missed,
+        [(0, false), (0, false), (0, false), (0, true), (3, true), (0, true)],
+        "and of which wake-ups that is known"
+    );
 }
 
 #[test]
