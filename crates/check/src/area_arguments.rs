@@ -10,6 +10,7 @@ use super::isolating::{ISOLATING, cpus_of, highest_cpu, is_of_balancing};
 use super::machine::{Machine, Purpose};
 use super::recommended::{
     BOOT_CPU, BOOT_ISOLATED, also, boot_with, built_with, has_many_cpus, takes_managed_irq,
+    tick_kept_by,
 };
 use super::set_apart::{SetApart, TICKLESS};
 use super::sets::without;
@@ -150,6 +151,13 @@ fn not_in_effect(
     let mut wrong = Vec::new();
     if !nowhere.is_empty() {
         wrong.push((phrase!("no-such-cpus", cpus = cpu_words(&nowhere)), correct()));
+    }
+    if name == "nohz_full"
+        && let Some(argument) = tick_kept_by(machine)
+    {
+        let remove = phrase!("remove-arguments", arguments = argument.clone());
+        wrong.push((phrase!("switched-off-by", argument), remove));
+        return wrong;
     }
     let (argument, file) = match name {
         "isolcpus" => ("isolcpus", BOOT_ISOLATED),

@@ -307,6 +307,35 @@ fn the_boot_cpu_is_not_isolated() {
     }
 }
 
+/// /sys listed the CPUs all the same, and they had 250 ticks a second.
+#[test]
+fn nohz_off_switches_off_what_nohz_full_asks_for() {
+    let seen = |id: &str, line: &str| {
+        let files = [
+            (LINE, line),
+            ISOLATED,
+            (TICKLESS, "2-3"),
+            ("boot/config-6.1.0-x", "CONFIG_NO_HZ_FULL=y"),
+            ("proc/sys/kernel/timer_migration", "1"),
+        ];
+        let finding = found(id, "-a 2,3", &files).unwrap();
+        (finding.status, finding.found, finding.action.unwrap_or_default())
+    };
+    let line = "isolcpus=2-3 nohz_full=2-3 nohz=off";
+    let remove = "remove nohz=off from the kernel's arguments".to_owned();
+    let off = "switched off by nohz=off";
+    assert_eq!(seen("full-dynticks", line), (Status::Warn, off.to_owned(), remove.clone()));
+    let in_effect = format!("nohz_full=2-3: {off}");
+    assert_eq!(seen("arguments-in-effect", line), (Status::Bad, in_effect, remove));
+    assert_eq!(seen("timer-migration", line), (Status::Ok, off.to_owned(), String::new()));
+    let line = "isolcpus=2-3 nohz_full=2-3 nohz=on";
+    assert_eq!(seen("full-dynticks", line).0, Status::Ok);
+    assert_eq!(
+        seen("arguments-in-effect", line),
+        (Status::Ok, "isolcpus and nohz_full as given".to_owned(), String::new())
+    );
+}
+
 #[test]
 fn a_slow_clock_that_was_asked_for_comes_back() {
     let files = [

@@ -3,7 +3,7 @@
 
 use super::finding::{ALL, Check, Seen, tunable};
 use super::machine::Machine;
-use super::recommended::tickless;
+use super::recommended::{tick_kept_by, tickless};
 use super::sets::without;
 use super::words::cpu_words;
 use host::{FAST_CLOCKSOURCES, SLOW_CLOCKSOURCES};
@@ -54,6 +54,10 @@ fn timer_migration(machine: &Machine<'_>) -> Option<Seen> {
     const OFF: &str = "sudo sysctl kernel.timer_migration=0";
     match machine.number("proc/sys/kernel/timer_migration")? {
         0 => Seen::ok("off"),
+        // The kernel moves no timers then.
+        _ if tick_kept_by(machine).is_some() => {
+            Seen::ok(phrase!("switched-off-by", argument = tick_kept_by(machine)?))
+        }
         _ if !machine.has_chosen_cpus() => Seen::ok("on; no CPUs are set apart"),
         _ if takes_timers_of_others(machine) => Seen::warn(
             "on",

@@ -7,7 +7,7 @@ use super::distribution::real_time_kernel;
 use super::finding::{ALL, Check, Seen, of_config};
 use super::machine::{Machine, Purpose};
 use super::preemption::{self, dynamic_mode, is_preempted_at_once};
-use super::recommended::{also, boot_with, built_with, offloaded, tickless};
+use super::recommended::{also, boot_with, built_with, offloaded, tick_kept_by, tickless};
 use super::sets::without;
 use super::words::{cpu_words, listed};
 use model::{Phrase, phrase};
@@ -191,6 +191,13 @@ fn full_dynticks(machine: &Machine<'_>) -> Option<Seen> {
     }
     if machine.options.config.is_some() || !machine.has_chosen_cpus() {
         return Seen::ok("built in");
+    }
+    if let Some(argument) = tick_kept_by(machine) {
+        let arguments = argument.clone();
+        return Seen::bad(
+            phrase!("switched-off-by", argument),
+            phrase!("remove-arguments", arguments),
+        );
     }
     let tickless = tickless(machine);
     let forgotten = forgotten(machine, &tickless);

@@ -258,6 +258,13 @@ pub(crate) fn tickless(machine: &Machine<'_>) -> Vec<CpuId> {
     machine.cpus(TICKLESS).unwrap_or_default()
 }
 
+/// What keeps the tick on every CPU, those of nohz_full= too, which /sys lists all the same: a
+/// kernel booted with both had 250 ticks a second there.
+pub(crate) fn tick_kept_by(machine: &Machine<'_>) -> Option<String> {
+    let is_off = ["off", "0", "n", "N"].contains(&machine.arguments.value("nohz")?);
+    machine.arguments.written("nohz").filter(|_| is_off)
+}
+
 /// CPUs whose RCU callbacks the kernel offloads. It adds those without a tick to those that it was
 /// told.
 pub(crate) fn offloaded(machine: &Machine<'_>) -> Vec<CpuId> {
