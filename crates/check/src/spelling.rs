@@ -29,7 +29,26 @@ const SHOWN_MODULES: [&str; 7] =
 /// Parameters that every module has.
 const OF_EVERY_MODULE: [&str; 2] = ["dyndbg", "async_probe"];
 /// Those of which the kernel takes these words alone.
-const VALUES: [(&str, &[&str]); 3] = [
+const VALUES: [(&str, &[&str]); 9] = [
+    ("amd_pstate", &["disable", "passive", "active", "guided"]),
+    (
+        "intel_pstate",
+        &[
+            "disable",
+            "active",
+            "passive",
+            "force",
+            "no_hwp",
+            "hwp_only",
+            "no_cas",
+            "support_acpi_ppc",
+            "per_cpu_perf_limits",
+        ],
+    ),
+    ("mitigations", &["off", "auto", "auto,nosmt"]),
+    ("nosmt", &["force"]),
+    ("numa_balancing", &["enable", "disable"]),
+    ("tsc", &["reliable", "nowatchdog", "unstable", "noirqtime", "recalibrate", "watchdog"]),
     ("preempt", &["none", "voluntary", "full", "lazy"]),
     ("idle", &["poll", "halt", "nomwait"]),
     ("transparent_hugepage", &["always", "madvise", "never"]),
@@ -210,11 +229,21 @@ fn is_harmful(machine: &Machine<'_>, name: &str, value: Option<&str>) -> bool {
     }
 }
 
+/// The beginning of a word is enough for newer kernels' amd_pstate=, and what follows the word of
+/// their mitigations= says which of them.
+fn is_right_too(name: &str, value: &str, words: &[&str]) -> bool {
+    match name {
+        "amd_pstate" => !value.is_empty() && words.iter().any(|word| word.starts_with(value)),
+        "mitigations" => value.split([',', ';']).next().is_some_and(|word| words.contains(&word)),
+        _ => false,
+    }
+}
+
 /// A value that is none of those which the kernel takes.
 fn value_of(name: &str, value: &str) -> Option<Misspelled> {
     let plain = name.replace('-', "_");
     let (_, words) = VALUES.into_iter().find(|(known, _)| *known == plain)?;
-    if words.contains(&value) {
+    if words.contains(&value) || is_right_too(&plain, value, words) {
         return None;
     }
     let written = format!("{name}={value}");
@@ -266,6 +295,49 @@ mod tests {
         let none = "preempt=rt, which is none of preempt=none, preempt=voluntary, preempt=full \
                     and preempt=lazy";
         assert_eq!(said("preempt=rt").unwrap().0, none);
+    }
+
+    #[test]
+    fn values_that_the_kernel_does_not_take_are_named() {
+        for (line, found, action) in [
+            (
+                "intel_pstate=disabled",
+                "intel_pstate=disabled, which looks like intel_pstate=disable",
+                "replace intel_pstate=disabled by intel_pstate=disable, or remove it",
+            ),
+            (
+                "numa_balancing=disabled",
+                "numa_balancing=disabled, which looks like numa_balancing=disable",
+                "replace numa_balancing=disabled by numa_balancing=disable, or remove it",
+            ),
+            (
+                "mitigations=none",
+                "mitigations=none, which is none of mitigations=off, mitigations=auto and \
+                 mitigations=auto,nosmt",
+                "remove mitigations=none, or replace it by one of these",
+            ),
+            (
+                "nosmt=forced",
+                "nosmt=forced, which looks like nosmt=force",
+                "replace nosmt=forced by nosmt=force, or remove it",
+            ),
+            (
+                "amd-pstate=actve",
+                "amd-pstate=actve, which looks like amd-pstate=active",
+                "replace amd-pstate=actve by amd-pstate=active, or remove it",
+            ),
+            (
+                "tsc=perfect",
+                "tsc=perfect, which is none of tsc=reliable, tsc=nowatchdog, tsc=unstable, \
+                 tsc=noirqtime, tsc=recalibrate and tsc=watchdog",
+                "remove tsc=perfect, or replace it by one of these",
+            ),
+        ] {
+            assert_eq!(said(line), Some((found.to_owned(), action.to_owned())), "{line}");
+        }
+        let right = "nosmt intel_pstate=no_hwp numa_balancing=disable amd_pstate=activ \
+                     mitigations=auto,no_guest_host,no_guest_guest tsc=nowatchdog";
+        assert_eq!(said(right), None);
     }
 
     /// Of a module that is there: of others, and of what is for init, nothing is known.
