@@ -6,6 +6,7 @@
 use super::finding::Seen;
 use super::machine::Machine;
 use super::words::is_one_off;
+use model::{Phrase, phrase};
 
 const FOLDER: &str = "etc/security/limits.d";
 const TYPES: [&str; 3] = ["soft", "hard", "-"];
@@ -76,29 +77,77 @@ fn unknown(line: &str) -> Option<(String, Option<&'static str>)> {
     })
 }
 
-/// Lines that give nobody anything.
+/// Nice values end here: a higher one was meant as a real-time priority.
+const HIGHEST_NICE: i64 = 19;
+const NO_LIMIT: [&str; 3] = ["unlimited", "infinity", "-1"];
+
+/// Why a line whose words are known does not give what was meant.
+fn misunderstood(line: &str, lines: &[LimitLine]) -> Option<Phrase> {
+    let words: Vec<String> = line.split_whitespace().map(str::to_ascii_lowercase).collect();
+    let [domain, kind, item, value, ..] = words.as_slice() else { return None };
+    let digits = value.strip_prefix(['-', '+']).unwrap_or(value);
+    // A number ends where its digits do. A folder is no number.
+    if item != "chroot"
+        && !NO_LIMIT.contains(&value.as_str())
+        && !digits.starts_with(|one: char| one.is_ascii_digit())
+    {
+        return Some(phrase!("limit-is-no-number", value = shown(value)));
+    }
+    if item == "priority" {
+        let is_meant_as_real_time = value.parse::<i64>().is_ok_and(|value| {
+            value > HIGHEST_NICE || value > 0 && ["@realtime", "@audio"].contains(&domain.as_str())
+        });
+        return is_meant_as_real_time.then(|| phrase!("limit-is-a-nice-value"));
+    }
+    let raises = |other: &LimitLine| {
+        let words: Vec<String> =
+            other.text.split_whitespace().map(str::to_ascii_lowercase).collect();
+        let [of, kind, named, ..] = words.as_slice() else { return false };
+        (of == domain || of == "*") && kind != "soft" && named == item
+    };
+    let is_soft_alone = kind == "soft" && item == "rtprio" && !lines.iter().any(raises);
+    is_soft_alone.then(|| phrase!("limit-is-soft-alone"))
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(MAX_SHOWN).collect()
+}
+
+/// Lines that give nobody anything, or not what was meant, and files that are not read.
 pub(crate) fn passed_over(machine: &Machine<'_>) -> Option<Seen> {
     let lines = limit_lines(machine);
-    let wrong: Vec<String> = lines
-        .iter()
-        .filter_map(|line| Some((line, unknown(&line.text)?)))
-        .take(MAX_NAMED)
-        .map(|(LimitLine { file, text }, (word, meant))| {
-            let text: String = text.chars().take(MAX_SHOWN).collect();
-            let word: String = word.chars().take(MAX_SHOWN).collect();
+    let wrong = lines.iter().filter_map(|line| {
+        let (text, file) = (shown(&line.text), &line.file);
+        if let Some((word, meant)) = unknown(&line.text) {
+            let word = shown(&word);
             let meant = meant.map(|meant| format!(" (it looks like {meant})")).unwrap_or_default();
-            format!("'{text}' in /{file} gives nothing, because it has '{word}'{meant}")
-        })
-        .collect();
+            return Some(Phrase::from(format!(
+                "'{text}' in /{file} gives nothing, because it has '{word}'{meant}"
+            )));
+        }
+        let why = misunderstood(&line.text, &lines)?;
+        Some(phrase!("limit-line", line = text, file = format!("/{file}"), why))
+    });
+    // Backups and what a package left have other endings.
+    let has_no_ending = |name: &String| !name.contains('.') && name != "README";
+    let unread = machine.names(FOLDER).into_iter().filter(has_no_ending);
+    let unread =
+        unread.map(|name| phrase!("limit-file-not-read", file = format!("/{FOLDER}/{name}")));
+    let wrong: Vec<Phrase> = wrong.chain(unread).take(MAX_NAMED).collect();
     if wrong.is_empty() {
         return None;
     }
-    Seen::warn(wrong.join(". "), "correct it as in limits.conf(5), and log in anew")
+    Seen::warn(
+        Phrase::joined("sentences", wrong),
+        "correct it as in limits.conf(5), and log in anew",
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::one_finding::finding;
+    use crate::tests::files::lay;
 
     #[test]
     fn what_pam_passes_over() {
@@ -115,6 +164,39 @@ mod tests {
             ["", "@audio", "root -", "@audio - rtprio 95", "* HARD MemLock unlimited", "* - as 1"]
         {
             assert_eq!(unknown(line), None, "{line}");
+        }
+    }
+
+    /// With `priority` in place of `rtprio`, all programs of a robot's user ran at nice 19.
+    #[test]
+    fn lines_that_give_something_else_than_was_meant() {
+        let said = |name: &str, text: &str| {
+            let (_dir, root) = lay(&[(&format!("{FOLDER}/{name}"), text)]);
+            finding(&root, "rights-limits", None).map(|finding| finding.found)
+        };
+        let file = "/etc/security/limits.d/a.conf";
+        for (line, why) in [
+            (
+                "@realtime soft priority 99",
+                "sets a nice value, at which programs get less time (real-time priority is rtprio)",
+            ),
+            ("@audio - memlock unlimted", "gives nothing, because 'unlimted' is no number"),
+            (
+                "@audio soft rtprio 95",
+                "gives no more than the hard limit, which no line raises (- in place of soft sets \
+                 both)",
+            ),
+        ] {
+            assert_eq!(said("a.conf", line), Some(format!("'{line}' in {file} {why}")), "{line}");
+        }
+        let unread = "/etc/security/limits.d/audio is not read, because its name does not end in \
+                      .conf";
+        assert_eq!(said("audio", "@audio - rtprio 95"), Some(unread.to_owned()));
+        for line in [
+            "@audio soft rtprio 90\n@audio hard rtprio 95",
+            "@students - priority 10\n* - nice -11\n* - memlock infinity\n@ftp - chroot /ftp",
+        ] {
+            assert_eq!(said("a.conf", line), None, "{line}");
         }
     }
 }
