@@ -107,8 +107,8 @@ pub(crate) fn nothing_recorded<'l>(
 
 /// Why a limit cannot be judged. Events have no planned time, so none of them is late. Where the
 /// judged column is not the lateness of its rows, skipped rows have no value. Without samples it is
-/// not known what was late, skipped or lost. Without a period of the program it is not known what it
-/// missed. Nor is the dependence known that a confidence needs,
+/// not known what was late, skipped or lost. Without a period of the program it is not known what
+/// it missed. Nor is the dependence known that a confidence needs,
 /// nor, where a latency reached the interval, how many skipped activations a quantile or mean
 /// leaves out.
 fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Lacking> {

@@ -161,7 +161,8 @@ pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
         0
     }
 
-    /// How many events are of a period that is known, if it looks for one, asked after the last one.
+    /// How many events are of a period that is known, if it looks for one, asked after the last
+    /// one.
     fn periodic_rows(&self) -> Option<u64> {
         None
     }
