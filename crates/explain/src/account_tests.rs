@@ -522,6 +522,7 @@ proptest! {
         let outermost = account.timeline.spans.iter().filter(|span| span.depth == 0);
         prop_assert_eq!(outermost.map(|span| span.length_ns).sum::<u64>(), seen);
         let folded: u64 = crate::folded(std::slice::from_ref(&account))
+        .unwrap()
             .lines()
             .filter_map(|line| line.rsplit_once(' ').and_then(|(_, ns)| ns.parse::<u64>().ok()))
             .sum();

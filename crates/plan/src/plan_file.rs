@@ -311,12 +311,11 @@ impl PartOfPlan {
             let at = source.span_at(error.span().map_or(0, |span| span.start));
             source.lose(&at, self);
             let message: Vec<&str> = error.message().lines().map(str::trim).collect();
-            // Of a word that begins as `true` or `false` do, as `fast`, the parser says so.
-            let message = if message[0].starts_with("invalid boolean") {
-                "neither true nor false, and no string, which is quoted".to_owned()
-            } else {
-                message.join(", ")
-            };
+            let mut message = message.join(", ");
+            // The parser's word for any that begins as `true` or `false` do, such as `fast`.
+            if message.starts_with("invalid boolean") {
+                message = "expected true, false, or a string in quotes".to_owned();
+            }
             self.errors.push(PlanError::at(&at, message));
         }
         let mut plan = Plan::empty(source.span_at(0));

@@ -106,7 +106,7 @@ impl Compared {
         self.comparison.rate.as_ref().filter(|rate| rate.is_significant())
     }
 
-    /// `latencies above 35.3 µs are 0.09 to 0.89 times as often`, where that is significant.
+    /// `35.3 µs is exceeded 0.09 to 0.89 times as often`, where that is significant.
     fn rate_in_words(&self) -> Option<String> {
         let rate = self.rate()?;
         let limit = format::latency(rate.limit_ns);

@@ -20,8 +20,8 @@ const POINTS_APART: f64 = 10.0;
 /// second.
 const TIMES_APART: f64 = 5.0;
 const MIN_PER_SECOND: f64 = 100.0;
-/// A CPU's times may add up to so many times what passed, before they are not believed.
-const MOST_COUNTED: f64 = 1.05;
+/// A CPU's times that add up to more times the elapsed time than this are not believed.
+const MAX_SUM: f64 = 1.05;
 /// Interrupts that are named.
 const MAX_NAMED: usize = 3;
 
@@ -36,10 +36,9 @@ fn steal(overview: &Overview<'_>) -> Option<f64> {
 fn busy(overview: &Overview<'_>) -> Option<f64> {
     let host = &overview.document().host;
     let after = host.after.as_ref()?;
-    let counted_ms =
-        changes(&host.before, after).cpu_times.iter().map(|cpu| cpu.elapsed_ms).max()?;
+    let sum_ms = changes(&host.before, after).cpu_times.iter().map(|cpu| cpu.elapsed_ms).max()?;
     if let Some((end, begin)) = after.uptime_s.zip(host.before.uptime_s)
-        && counted_ms as f64 > MOST_COUNTED * 1e3 * (end - begin)
+        && sum_ms as f64 > MAX_SUM * 1e3 * (end - begin)
     {
         return None;
     }

@@ -6,6 +6,7 @@ use super::choose::Chosen;
 use crate::exit::Failure;
 use crate::output;
 use crate::overwrite::{FileKind, marked, refuse_existing, refuse_foreign};
+use anyhow::Context;
 use explain::{folded, trace_events};
 use model::{Account, EXPLAINED, EXPLAINED_VERSION, Explained, Recorded, causes};
 use report::Language;
@@ -60,8 +61,10 @@ impl Files {
         let picture = picture
             .map(|(path, worst)| (path, marked(&report::timeline_svg(worst, Language::English))));
         let folded = self.folded.as_deref().map(|path| {
-            (path, report::shown(&folded(accounts), report::Paint::Plain).into_owned())
+            let stacks = folded(accounts).context("the stacks are longer than any kernel's")?;
+            anyhow::Ok((path, report::shown(&stacks, report::Paint::Plain).into_owned()))
         });
+        let folded = folded.transpose()?;
         let trace =
             self.trace.as_deref().map(|path| (path, trace_events(accounts).to_string() + "\n"));
         let files: Vec<(&Path, String)> = picture.into_iter().chain(folded).chain(trace).collect();
