@@ -6,8 +6,8 @@ use model::{Account, Span};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Bytes of all stacks that differ. A stack repeats the names of all that it is in, so a file of a few
-/// megabytes that somebody made for it could become gigabytes.
+/// Bytes of all stacks that differ. A stack repeats the names of all that it is in, so a file that
+/// somebody made for it, of a few megabytes, could become gigabytes.
 const MAX_BYTES: usize = 128 << 20;
 
 /// The stacks of these latencies together, with their whole timelines; none where they are longer
