@@ -171,7 +171,7 @@ cargo_test() {
     # Cargo names variables by its host in capitals.
     local host
     host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
-    env "CARGO_TARGET_${host}_RUNNER=$PWD/scripts/timed_tests.sh" cargo test --locked --workspace --quiet "$@"
+    env "CARGO_TARGET_${host}_RUNNER=$PWD/scripts/timed_tests.sh" cargo test --locked --workspace --quiet --no-fail-fast "$@"
 }
 
 stage_programs() {
