@@ -82,6 +82,8 @@ describe('the page of a comparison', () => {
   test('fits a telephone, in the dark too', async () => {
     const page = await it.open({ width: 360, scheme: 'dark' });
     assert.ok(await whole(page, it) <= 0, 'nothing sticks out');
+    const hidden = await page.locator('table.differences td').evaluateAll((cells) => cells.filter((cell) => cell.getBoundingClientRect().right > innerWidth).length);
+    assert.equal(hidden, 0, 'each difference is seen without scrolling');
     await page.close();
   });
 });
