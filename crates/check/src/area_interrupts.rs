@@ -4,7 +4,7 @@
 use super::finding::{Check, Seen, Status, check, tunable};
 use super::interrupt_lines::{DeviceInterrupt, device_interrupts};
 use super::machine::{Machine, Purpose};
-use super::recommended::{takes_managed_irq, tickless};
+use super::recommended::{also, takes_managed_irq, tickless};
 use super::sets::without;
 use super::words::{cpu_words, for_each};
 use host::cpu::{self, of_mask, to_mask};
@@ -141,9 +141,29 @@ fn workqueues(machine: &Machine<'_>) -> Option<Seen> {
     mask(machine, "sys/devices/virtual/workqueue/cpumask")
 }
 
-/// The CPUs that irqbalance leaves alone, where somebody said so, and how: it then looks at no
-/// isolated ones by itself. An empty value is as good as none.
-fn banned(machine: &Machine<'_>) -> Option<(String, Vec<CpuId>)> {
+/// A setting by which somebody says which CPUs irqbalance leaves alone.
+struct Banned {
+    name: &'static str,
+    value: String,
+    /// None where irqbalance cannot read it. It then leaves none alone.
+    cpus: Option<Vec<CpuId>>,
+}
+
+impl Banned {
+    /// The setting that leaves these CPUs alone too.
+    fn corrected(&self, cpus: &[CpuId]) -> String {
+        let cpus = also(cpus.to_vec(), self.cpus.as_deref().unwrap_or_default());
+        let value = if self.name == BANNED_MASK { to_mask(&cpus) } else { CpuList::format(&cpus) };
+        format!("{}={value}", self.name)
+    }
+}
+
+const BANNED_MASK: &str = "IRQBALANCE_BANNED_CPUS";
+const BANNED_LIST: &str = "IRQBALANCE_BANNED_CPULIST";
+
+/// The setting that counts, where one is there: irqbalance then looks at no isolated CPUs by
+/// itself, even if it cannot read it. An empty value is as good as none.
+fn banned(machine: &Machine<'_>) -> Option<Banned> {
     let of_process = machine
         .processes("irqbalance")
         .into_iter()
@@ -166,10 +186,15 @@ fn banned(machine: &Machine<'_>) -> Option<(String, Vec<CpuId>)> {
         };
         settings.lines().filter_map(line).next_back().filter(|value| !value.is_empty())
     };
-    let of_list = |name: &str| Some((name.to_owned(), cpu::list(&value(name)?)?));
-    let of_mask =
-        |name: &str| Some((name.to_owned(), of_mask(value(name)?.trim_start_matches("0x"))?));
-    of_mask("IRQBALANCE_BANNED_CPUS").or_else(|| of_list("IRQBALANCE_BANNED_CPULIST"))
+    let of_list = |value: String| {
+        let cpus = cpu::list(&value);
+        Banned { name: BANNED_LIST, value, cpus }
+    };
+    let of_mask = |value: String| {
+        let cpus = of_mask(&value);
+        Banned { name: BANNED_MASK, value, cpus }
+    };
+    value(BANNED_MASK).map(of_mask).or_else(|| value(BANNED_LIST).map(of_list))
 }
 
 fn irqbalance(machine: &Machine<'_>) -> Option<Seen> {
@@ -181,15 +206,21 @@ fn irqbalance(machine: &Machine<'_>) -> Option<Seen> {
     }
     let stop = "sudo systemctl disable --now irqbalance";
     let measured = machine.measured();
-    if let Some((name, left_out)) = banned(machine) {
-        let open = without(&measured, &left_out);
+    if let Some(banned) = banned(machine) {
+        let open = without(&measured, banned.cpus.as_deref().unwrap_or_default());
+        let name = banned.name;
         if open.is_empty() {
             return Seen::ok(format!("runs, and leaves {} alone ({name})", cpu_words(&measured)));
         }
-        return Seen::bad(
-            phrase!("runs-and-does-not-leave-out", name, cpus = cpu_words(&open)),
-            stop,
-        );
+        let argument = format!("{name}={}", banned.value);
+        let found = match (&banned.cpus, name) {
+            (Some(_), _) => phrase!("runs-and-does-not-leave-out", name, cpus = cpu_words(&open)),
+            (None, BANNED_MASK) => phrase!("runs-with-no-mask", argument),
+            (None, _) => phrase!("runs-with-no-list", argument),
+        };
+        let setting = banned.corrected(&also(measured, &machine.isolated));
+        let action = phrase!("set-and-restart-irqbalance", setting);
+        return Seen::bad(found, Phrase::joined("or", [action, stop.into()]));
     }
     // It leaves these alone by itself.
     let mut left_out = machine.root().isolated_cpus();

@@ -129,15 +129,48 @@ fn irqbalance_leaves_out_what_it_was_told_to() {
         // Then it no longer looks at which are isolated, unless nothing was said.
         ("2-3", "IRQBALANCE_BANNED_CPULIST=1", Status::Bad),
         ("2-3", "IRQBALANCE_BANNED_CPUS=", Status::Ok),
+        // Nor where it cannot read what was said, or reads the mask alone.
+        ("2-3", "IRQBALANCE_BANNED_CPUS=2-3", Status::Bad),
+        ("2-3", "IRQBALANCE_BANNED_CPUS=0xc", Status::Bad),
+        ("2-3", "IRQBALANCE_BANNED_CPULIST=0000000c", Status::Bad),
+        ("2-3", "IRQBALANCE_BANNED_CPULIST=2-3\nIRQBALANCE_BANNED_CPUS=1", Status::Bad),
     ];
     for (isolated, settings, expected) in cases {
         let (status, found) = status(isolated, settings);
         assert_eq!(status, expected, "{isolated} {settings}: {found}");
     }
-    assert_eq!(
-        status("", "IRQBALANCE_BANNED_CPULIST=2").1,
-        "runs, and IRQBALANCE_BANNED_CPULIST does not leave out CPU 3"
-    );
+    let said = |settings: &str| {
+        let dir = machine("2-3", &[]);
+        make(dir.path(), &Made { id: 700, name: "irqbalance", policy: 0, ..Made::default() });
+        file(dir.path(), "etc/default/irqbalance", settings);
+        let (_, found, action) = finding(&dir, &[2, 3], "irqbalance").unwrap().words();
+        (found, action)
+    };
+    for (settings, found, corrected) in [
+        (
+            "IRQBALANCE_BANNED_CPULIST=1-2",
+            "runs, and IRQBALANCE_BANNED_CPULIST does not leave out CPU 3",
+            "IRQBALANCE_BANNED_CPULIST=1-3",
+        ),
+        (
+            "IRQBALANCE_BANNED_CPUS=2-3",
+            "runs, and leaves no CPU alone, because IRQBALANCE_BANNED_CPUS=2-3 is no mask such as \
+             0000000c",
+            "IRQBALANCE_BANNED_CPUS=c",
+        ),
+        (
+            "IRQBALANCE_BANNED_CPULIST=0c",
+            "runs, and leaves no CPU alone, because IRQBALANCE_BANNED_CPULIST=0c is no list such \
+             as 2-3",
+            "IRQBALANCE_BANNED_CPULIST=2-3",
+        ),
+    ] {
+        let action = format!(
+            "set {corrected} where irqbalance has its settings, then sudo systemctl restart \
+             irqbalance, or sudo systemctl disable --now irqbalance"
+        );
+        assert_eq!(said(settings), (found.to_owned(), action), "{settings}");
+    }
     // What the process has counts before what a file says.
     let dir = machine("", &[]);
     make(dir.path(), &Made { id: 700, name: "irqbalance", policy: 0, ..Made::default() });
