@@ -8,6 +8,7 @@ use super::finding::{ALL, Check, Seen, check, of_config};
 use super::harmful_arguments::harmful;
 use super::isolating::{ISOLATING, cpus_of, highest_cpu, is_of_balancing};
 use super::machine::{Machine, Purpose};
+use super::preemption::is_fixed;
 use super::recommended::{
     BOOT_CPU, BOOT_ISOLATED, also, boot_with, built_with, has_many_cpus, takes_managed_irq,
     tick_kept_by,
@@ -92,6 +93,12 @@ fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
         }
     }
     let are_lists_right = wrong.is_empty();
+    if let Some(written) = machine.arguments.written("preempt").filter(|_| is_fixed(machine)) {
+        let remove = phrase!("remove-arguments", arguments = written.clone());
+        wrong.push(phrase!("of", of = written.clone(), what = phrase!("without-dynamic")));
+        actions.push(remove);
+        compared.push(written);
+    }
     for (written, file) in watchdogs_off(machine) {
         let setting = format!("kernel.{file}");
         match machine.number(&format!("proc/sys/kernel/{file}")) {
@@ -116,7 +123,7 @@ fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
         return Seen::ok(format!("{} as given", listed(compared)));
     }
     let (found, action) = (Phrase::joined("sentences", wrong), Phrase::joined("and", actions));
-    // A watchdog alone costs little.
+    // A watchdog alone costs little, and what preempts the kernel has a check of its own.
     if are_lists_right { Seen::warn(found, action) } else { Seen::bad(found, action) }
 }
 

@@ -39,9 +39,55 @@ fn the_mode_that_the_kernel_was_built_with_counts_where_no_other_is_known() {
         let debugfs = ("sys/kernel/debug/sched/preempt", "none voluntary (full) lazy");
         assert_eq!(preemption(&[DYNAMIC, (CONFIG, &text), debugfs]).1, "PREEMPT_DYNAMIC (full)");
     }
-    let lazy = preemption(&[DYNAMIC, ("proc/cmdline", "preempt=lazy")]);
-    assert_eq!(lazy, (Status::Warn, "PREEMPT_DYNAMIC (booted with preempt=lazy)".to_owned()));
     assert_eq!(preemption(&[DYNAMIC]).0, Status::Unknown);
+}
+
+/// The mode that was asked for was once taken for the one in force.
+#[test]
+fn a_mode_counts_only_where_the_kernel_knows_it() {
+    let voluntary = "CONFIG_PREEMPT_DYNAMIC=y\nCONFIG_PREEMPT_VOLUNTARY=y";
+    let newer = format!("{voluntary}\nCONFIG_ARCH_HAS_PREEMPT_LAZY=y");
+    let hidden = "PREEMPT_DYNAMIC, in a mode that only root can read, from debugfs";
+    for (line, config, status, said) in [
+        ("preempt=lazy", voluntary, Status::Bad, "PREEMPT_DYNAMIC (voluntary by default)"),
+        ("preempt=rt", &newer, Status::Bad, "PREEMPT_DYNAMIC (voluntary by default)"),
+        ("preempt=lazy", &newer, Status::Warn, "PREEMPT_DYNAMIC (booted with preempt=lazy)"),
+        ("preempt=lazy", "", Status::Unknown, hidden),
+        ("preempt=full", "", Status::Warn, "PREEMPT_DYNAMIC (booted with preempt=full)"),
+    ] {
+        let mut files = vec![DYNAMIC, ("proc/cmdline", line)];
+        files.extend((!config.is_empty()).then_some((CONFIG, config)));
+        let finding = found("preemption", "--for telco", &files).unwrap();
+        assert_eq!((finding.status, finding.found.as_str()), (status, said), "{line} {config}");
+        let advises_full = finding.action.unwrap().contains("boot with preempt=full");
+        assert_eq!(advises_full, status == Status::Bad, "{line} {config}");
+    }
+}
+
+/// Guides for audio have `preempt=full`, which such kernels pass over.
+#[test]
+fn the_mode_of_a_kernel_that_cannot_choose_it_does_nothing() {
+    let in_effect = |version: &str, config: &str| {
+        let version = format!("Linux version 5.10.0 (x) #1 {version} Debian");
+        let mut files = vec![("proc/version", version.as_str()), ("proc/cmdline", "preempt=full")];
+        files.extend((!config.is_empty()).then_some((CONFIG, config)));
+        found("arguments-in-effect", "", &files).map(|finding| {
+            assert_eq!(
+                finding.action.as_deref(),
+                Some("remove preempt=full from the kernel's arguments")
+            );
+            (finding.status, finding.found)
+        })
+    };
+    let nothing =
+        "preempt=full: does nothing, because this kernel was built without PREEMPT_DYNAMIC";
+    let nothing = Some((Status::Warn, nothing.to_owned()));
+    assert_eq!(in_effect("SMP", ""), nothing);
+    assert_eq!(in_effect("SMP PREEMPT", "CONFIG_PREEMPT=y"), nothing);
+    // Before they called themselves so, some that can choose it called themselves this.
+    assert_eq!(in_effect("SMP PREEMPT", ""), None);
+    assert_eq!(in_effect("SMP PREEMPT_DYNAMIC", ""), None);
+    assert_eq!(in_effect("SMP PREEMPT_RT", "CONFIG_PREEMPT_RT=y"), None);
 }
 
 #[test]

@@ -8,7 +8,8 @@ use std::sync::LazyLock;
 /// Options that checks ask for, beside those of [`DEBUG_OPTIONS`] and [`DEBUG_ARGUMENTS`]. A
 /// configuration has ten thousand others, which are not kept: a measuring program has no memory for
 /// them.
-pub(crate) const ASKED: [&str; 37] = [
+pub(crate) const ASKED: [&str; 38] = [
+    "ARCH_HAS_PREEMPT_LAZY",
     "COMPACTION",
     "CPU_FREQ",
     "CPU_FREQ_DEFAULT_GOV_CONSERVATIVE",

@@ -164,7 +164,7 @@ impl<'a> Machine<'a> {
     /// Whether its kernel is preemptible nearly everywhere.
     pub fn has_preempt_rt(&self) -> bool {
         let (version, realtime) = (self.text("proc/version"), self.text("sys/kernel/realtime"));
-        kernel::preemption(version.as_deref(), realtime.as_deref(), None, None).as_deref()
+        kernel::preemption(version.as_deref(), realtime.as_deref(), None, None, None).as_deref()
             == Some("PREEMPT_RT")
     }
 

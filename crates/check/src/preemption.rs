@@ -16,18 +16,53 @@ pub(crate) fn model(machine: &Machine<'_>) -> Option<String> {
     }
     let text = |path: &str| machine.text(path);
     let (version, realtime) = (text("proc/version"), text("sys/kernel/realtime"));
-    let (mode, line) = (text("sys/kernel/debug/sched/preempt"), text("proc/cmdline"));
-    let model = kernel::preemption(
-        version.as_deref(),
-        realtime.as_deref(),
-        mode.as_deref(),
-        line.as_deref(),
-    )?;
-    // Only root can read the mode. Without an argument it is what the kernel was built with.
-    match machine.config() {
-        Ok(config) if model == "PREEMPT_DYNAMIC" => Some(configured_model(config)),
-        _ => Some(model),
+    let (mode, line) = (text(MODES_OF_KERNEL), text("proc/cmdline"));
+    let model = |knows_lazy| {
+        kernel::preemption(
+            version.as_deref(),
+            realtime.as_deref(),
+            mode.as_deref(),
+            line.as_deref(),
+            knows_lazy,
+        )
+    };
+    let unsure = model(None)?;
+    if unsure != "PREEMPT_DYNAMIC" {
+        return Some(unsure);
     }
+    // Only root can read the mode. Without an argument it is what the kernel was built with.
+    let Ok(config) = machine.config() else { return Some(unsure) };
+    model(Some(has_lazy(config)))
+        .filter(|model| *model != unsure)
+        .or_else(|| Some(configured_model(config)))
+}
+
+/// The modes that a kernel knows, for root alone.
+const MODES_OF_KERNEL: &str = "sys/kernel/debug/sched/preempt";
+
+fn has_lazy(config: &KernelConfig) -> bool {
+    ["ARCH_HAS_PREEMPT_LAZY", "PREEMPT_LAZY"].iter().any(|option| config.has(option))
+}
+
+/// Whether the kernel knows `preempt=lazy`, where that can be found out. No version says it:
+/// processors came to it one by one, and distributions bring it to older kernels.
+pub(crate) fn knows_lazy(machine: &Machine<'_>) -> Option<bool> {
+    match machine.text(MODES_OF_KERNEL) {
+        Some(modes) => Some(modes.contains(kernel::LAZY)),
+        None => machine.config().ok().map(has_lazy),
+    }
+}
+
+/// Whether the kernel cannot choose at boot how it is preempted, and passes `preempt=` over. False
+/// where that is not known: some that can call themselves `PREEMPT`, and those with PREEMPT_RT do
+/// not say it.
+pub(crate) fn is_fixed(machine: &Machine<'_>) -> bool {
+    let Some(model) = model(machine) else { return false };
+    if model == "PREEMPT_RT" || dynamic_mode(&model).is_some() {
+        return false;
+    }
+    model == VOLUNTARY_OR_NONE
+        || machine.config().is_ok_and(|config| !config.has("PREEMPT_DYNAMIC"))
 }
 
 pub(crate) fn configured_model(config: &KernelConfig) -> String {

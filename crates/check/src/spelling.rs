@@ -9,7 +9,9 @@ use super::arguments;
 use super::finding::Seen;
 use super::isolating::highest_cpu;
 use super::machine::Machine;
+use super::preemption::{is_fixed, knows_lazy};
 use super::words::{is_one_off, listed};
+use host::kernel::{LAZY, MODES};
 use model::{LATENCY_ARGUMENTS, Phrase, phrase};
 use plan::CpuId;
 
@@ -49,7 +51,7 @@ const VALUES: [(&str, &[&str]); 9] = [
     ("nosmt", &["force"]),
     ("numa_balancing", &["enable", "disable"]),
     ("tsc", &["reliable", "nowatchdog", "unstable", "noirqtime", "recalibrate", "watchdog"]),
-    ("preempt", &["none", "voluntary", "full", "lazy"]),
+    ("preempt", &MODES),
     ("idle", &["poll", "halt", "nomwait"]),
     ("transparent_hugepage", &["always", "madvise", "never"]),
 ];
@@ -72,7 +74,7 @@ pub fn misspelled_arguments(machine: &Machine<'_>) -> Vec<Misspelled> {
         .arguments
         .words()
         .filter_map(|(name, value)| {
-            name_of(machine, name, value).or_else(|| value_of(name, value?))
+            name_of(machine, name, value).or_else(|| value_of(machine, name, value?))
         })
         .collect()
 }
@@ -240,11 +242,23 @@ fn is_right_too(name: &str, value: &str, words: &[&str]) -> bool {
 }
 
 /// A value that is none of those which the kernel takes.
-fn value_of(name: &str, value: &str) -> Option<Misspelled> {
+fn value_of(machine: &Machine<'_>, name: &str, value: &str) -> Option<Misspelled> {
     let plain = name.replace('-', "_");
     let (_, words) = VALUES.into_iter().find(|(known, _)| *known == plain)?;
     if words.contains(&value) || is_right_too(&plain, value, words) {
         return None;
+    }
+    let mut words = words.to_vec();
+    if plain == "preempt" {
+        // `arguments-in-effect` says that it takes none of them.
+        if is_fixed(machine) {
+            return None;
+        }
+        let knows_lazy = knows_lazy(machine);
+        if value == LAZY && knows_lazy != Some(false) {
+            return None;
+        }
+        words.extend((knows_lazy == Some(true)).then_some(LAZY));
     }
     let written = format!("{name}={value}");
     let argument = written.clone();
@@ -292,9 +306,46 @@ mod tests {
             said("isolcpu isolcpus=1")
         );
         assert_eq!(said("preempt=full idle=poll transparent_hugepage=never quiet"), None);
-        let none = "preempt=rt, which is none of preempt=none, preempt=voluntary, preempt=full \
-                    and preempt=lazy";
-        assert_eq!(said("preempt=rt").unwrap().0, none);
+    }
+
+    /// Debian's 6.1 does not know `lazy`, and took its default.
+    #[test]
+    fn the_modes_of_preemption_are_those_that_this_kernel_knows() {
+        let said = |line: &str, more: (&str, &str)| {
+            let (_dir, root) = lay(&[
+                ("proc/cmdline", line),
+                ("sys/devices/system/cpu/online", "0-3"),
+                ("proc/sys/kernel/osrelease", "6.1.0-x"),
+                more,
+            ]);
+            let finding = finding(&root, "arguments-spelled", None)?;
+            Some((finding.found, finding.action))
+        };
+        let refused = |argument: &str, modes: &str| {
+            let action = format!("remove {argument}, or replace it by one of these");
+            Some((format!("{argument}, which is none of {modes}"), action))
+        };
+        let debugfs = |modes| ("sys/kernel/debug/sched/preempt", modes);
+        let config = |text| ("boot/config-6.1.0-x", text);
+        let three = "preempt=none, preempt=voluntary and preempt=full";
+        let four = "preempt=none, preempt=voluntary, preempt=full and preempt=lazy";
+        let older = [debugfs("none (voluntary) full"), config("CONFIG_PREEMPT_DYNAMIC=y")];
+        for kernel in older {
+            assert_eq!(said("preempt=lazy", kernel), refused("preempt=lazy", three));
+            assert_eq!(said("preempt=rt", kernel), refused("preempt=rt", three));
+        }
+        let newer = [
+            debugfs("none voluntary full (lazy)"),
+            config("CONFIG_PREEMPT_DYNAMIC=y\nCONFIG_ARCH_HAS_PREEMPT_LAZY=y"),
+        ];
+        for kernel in newer {
+            assert_eq!(said("preempt=lazy", kernel), None);
+            assert_eq!(said("preempt=rt", kernel), refused("preempt=rt", four));
+        }
+        assert_eq!(said("preempt=lazy", ("proc/version", "Linux version 5.10 (x) #1 SMP")), None);
+        let nothing = ("proc/1/comm", "init");
+        assert_eq!(said("preempt=lazy", nothing), None);
+        assert_eq!(said("preempt=rt", nothing), refused("preempt=rt", three));
     }
 
     #[test]

@@ -2,12 +2,14 @@
 //! What kernel it is and how it was set up, from the texts it offers.
 
 /// How the kernel may be preempted, from its version line, /sys/kernel/realtime,
-/// /sys/kernel/debug/sched/preempt and its command line. None if nothing readable shows it.
+/// /sys/kernel/debug/sched/preempt and its command line; `knows_lazy` says whether it knows the
+/// mode `lazy`. None if nothing readable shows it.
 pub fn preemption(
     version: Option<&str>,
     realtime: Option<&str>,
     debug: Option<&str>,
     command_line: Option<&str>,
+    knows_lazy: Option<bool>,
 ) -> Option<String> {
     // What stands before the `#` is where and with what it was built, and may hold any word.
     let words = version.map(|version| version.split_once('#').map_or(version, |(_, build)| build));
@@ -28,7 +30,7 @@ pub fn preemption(
         // called that.
         let booted = || {
             command_line
-                .and_then(|text| argument(text, "preempt="))
+                .and_then(|text| booted_mode(text, knows_lazy))
                 .map(|mode| format!(" (booted with preempt={mode})"))
         };
         return Some(format!("PREEMPT_DYNAMIC{}", mode.or_else(booted).unwrap_or_default()));
@@ -52,9 +54,18 @@ fn enclosed(text: &str, open: char, close: char) -> Option<&str> {
     (!inside.is_empty()).then_some(inside)
 }
 
-/// The value of the last argument `key`, which is the one the kernel obeys.
-fn argument<'a>(command_line: &'a str, key: &str) -> Option<&'a str> {
-    command_line.split_ascii_whitespace().filter_map(|word| word.strip_prefix(key)).next_back()
+/// Modes that every kernel with PREEMPT_DYNAMIC knows.
+pub const MODES: [&str; 3] = ["none", "voluntary", "full"];
+/// One that some know: the version does not say which.
+pub const LAZY: &str = "lazy";
+
+/// The mode that a kernel was booted with: that of the last `preempt=` that it knows. None where
+/// there is none, or where it is not known whether the kernel knows it.
+fn booted_mode(command_line: &str, knows_lazy: Option<bool>) -> Option<&str> {
+    let mut modes =
+        command_line.split_ascii_whitespace().filter_map(|word| word.strip_prefix("preempt="));
+    let may_know = |mode: &&str| MODES.contains(mode) || *mode == LAZY && knows_lazy != Some(false);
+    modes.rfind(may_know).filter(|mode| *mode != LAZY || knows_lazy == Some(true))
 }
 
 /// A list of CPUs as sysfs has it; empty where none is meant.
@@ -77,7 +88,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn preemption_of(version: &str, debug: Option<&str>, command_line: &str) -> String {
-        preemption(Some(version), None, debug, Some(command_line)).unwrap()
+        preemption(Some(version), None, debug, Some(command_line), None).unwrap()
     }
 
     #[test]
@@ -93,9 +104,10 @@ mod tests {
             ),
             "PREEMPT_RT"
         );
-        assert_eq!(preemption(None, Some("1\n"), None, None).unwrap(), "PREEMPT_RT");
+        assert_eq!(preemption(None, Some("1\n"), None, None, None).unwrap(), "PREEMPT_RT");
         assert_eq!(
-            preemption(Some("Linux version 5.10 (x) #1 SMP"), Some("1\n"), None, None).unwrap(),
+            preemption(Some("Linux version 5.10 (x) #1 SMP"), Some("1\n"), None, None, None)
+                .unwrap(),
             "PREEMPT_RT"
         );
     }
@@ -119,6 +131,23 @@ mod tests {
         );
     }
 
+    /// The kernel passes over a mode that it does not know, and takes an earlier one.
+    #[test]
+    fn only_a_mode_that_the_kernel_knows_is_one_it_was_booted_with() {
+        for (line, knows_lazy, mode) in [
+            ("preempt=lazy", Some(true), Some("lazy")),
+            ("preempt=lazy", Some(false), None),
+            ("preempt=lazy", None, None),
+            ("preempt=full preempt=lazy", None, None),
+            ("preempt=full preempt=lazy", Some(false), Some("full")),
+            ("preempt=lazy preempt=none", None, Some("none")),
+            ("preempt=rt", Some(true), None),
+            ("preempt=voluntary preempt=rt", None, Some("voluntary")),
+        ] {
+            assert_eq!(booted_mode(line, knows_lazy), mode, "{line} {knows_lazy:?}");
+        }
+    }
+
     #[test]
     fn the_others() {
         assert_eq!(
@@ -129,8 +158,8 @@ mod tests {
             preemption_of("Linux version 5.15.0 (x) #1 SMP Debian", None, ""),
             "voluntary or none"
         );
-        assert_eq!(preemption(None, None, None, None), None);
-        assert_eq!(preemption(None, Some("0"), None, None), None);
+        assert_eq!(preemption(None, None, None, None, None), None);
+        assert_eq!(preemption(None, Some("0"), None, None, None), None);
     }
 
     #[test]
@@ -158,7 +187,7 @@ mod tests {
         #[test]
         fn no_text_panics(text in "[\\PC()\\[\\]#\0]*") {
             let _ = (
-                preemption(Some(&text), Some(&text), Some(&text), Some(&text)),
+                preemption(Some(&text), Some(&text), Some(&text), Some(&text), None),
                 chosen(&text),
                 cpu_list(&text),
                 one_line(&text),

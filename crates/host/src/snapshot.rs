@@ -81,7 +81,7 @@ fn kernel_facts(reader: &mut FactReader<'_>, facts: &mut HostFacts) {
     let (version, command_line) =
         (facts.kernel_version.as_deref(), facts.kernel_command_line.as_deref());
     facts.preemption =
-        kernel::preemption(version, realtime.as_deref(), mode.as_deref(), command_line);
+        kernel::preemption(version, realtime.as_deref(), mode.as_deref(), command_line, None);
 
     let mut list = |file, item| reader.optional(file, item).as_deref().map(kernel::cpu_list);
     facts.isolated_cpus = list(ISOLATED, ISOLATED_ITEM);

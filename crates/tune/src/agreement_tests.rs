@@ -127,8 +127,13 @@ fn a_mode_that_was_not_asked_for_is_planned_to_be_full() {
     assert!(
         plan("=== proc/cmdline\npreempt=none\n")
             && plan("=== proc/cmdline\nquiet\n")
-            && !plan("=== proc/cmdline\npreempt=lazy\n")
+            // Whether this kernel knows that mode is in no file.
+            && plan("=== proc/cmdline\npreempt=lazy\n")
     );
+    let options = "CONFIG_PREEMPT_DYNAMIC=y\nCONFIG_ARCH_HAS_PREEMPT_LAZY=y\n";
+    let knows_lazy =
+        format!("=== proc/sys/kernel/osrelease\n6.1.0-x\n=== boot/config-6.1.0-x\n{options}");
+    assert!(!plan(&format!("=== proc/cmdline\npreempt=lazy\n{knows_lazy}")));
 }
 
 #[test]
