@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use std::fmt;
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why nothing could be changed at all.
 #[derive(Debug, thiserror::Error)]
@@ -21,11 +21,10 @@ pub enum TuningError {
     Held(String),
     /// Without a journal nothing is written.
     #[error(
-        "cannot keep the journal in {path}: {source}. Nothing was changed. \
-         TEIJI_STATE=DIR names another folder",
+        "cannot use the journal in {path}: {source}. Nothing was changed{way_out}",
         path = path.display(),
     )]
-    Journal { path: PathBuf, source: io::Error },
+    Journal { path: PathBuf, source: io::Error, way_out: &'static str },
     /// The machine is changed or put back, and the journal does not say so.
     #[error(
         "cannot write the journal in {path}: {source}. What it says is looked at again by \
@@ -54,6 +53,19 @@ pub enum TuningError {
         path = .1.display(),
     )]
     Elsewhere(String, PathBuf),
+}
+
+impl TuningError {
+    fn without_journal(root: &HostRoot, source: io::Error) -> TuningError {
+        let way_out = if source.kind() == ErrorKind::PermissionDenied && !folder::is_named(root) {
+            ". It takes root: run it with sudo"
+        } else if root.is_system() {
+            ". TEIJI_STATE=DIR names another folder"
+        } else {
+            ""
+        };
+        TuningError::Journal { path: folder::folder(root), source, way_out }
+    }
 }
 
 pub(super) fn of_process(holder: &str) -> String {
@@ -193,7 +205,16 @@ pub struct Tuning {
 
 /// Whether something is left to put back, or to be forgotten after a reboot.
 pub fn has_been_tuned(root: &HostRoot) -> bool {
-    !matches!(journal::load(&folder::folder(root)), Ok(None))
+    has_journal(&folder::folder(root))
+}
+
+fn has_journal(folder: &Path) -> bool {
+    !matches!(journal::load(folder), Ok(None))
+}
+
+/// The folder whose journal has changes of this machine too, where TEIJI_STATE names another one.
+pub fn journal_passed_over(root: &HostRoot) -> Option<PathBuf> {
+    folder::passed_over(root).filter(|folder| has_journal(folder))
 }
 
 impl Tuning {
@@ -205,7 +226,7 @@ impl Tuning {
         let folder = folder::folder(root);
         let lock = folder::lock(root).map_err(|error| match error {
             NotLocked::Held(holder) => TuningError::Held(holder),
-            NotLocked::Failed(source) => TuningError::Journal { path: folder.clone(), source },
+            NotLocked::Failed(source) => TuningError::without_journal(root, source),
         })?;
         let journal = journal::load(&folder).map_err(TuningError::Damaged)?;
         if let Some(Err(why)) = journal.as_ref().map(|journal| journal.boot(root)) {
@@ -269,7 +290,7 @@ impl Tuning {
             before.iter().cloned().chain(entries_of(plan, |_| true)).collect();
         let path = self.folder.clone();
         self.keep(Phase::Unfinished, &entries, &stays)
-            .map_err(|source| TuningError::Journal { path: path.clone(), source })?;
+            .map_err(|source| TuningError::without_journal(&self.root, source))?;
         let mut results = Vec::new();
         let mut to_undo = Vec::new();
         for change in &plan.changes {

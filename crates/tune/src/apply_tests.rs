@@ -365,7 +365,7 @@ fn without_a_journal_nothing_is_changed() {
     fs::create_dir(root.path("var/lib/teiji/tune/journal.json.new")).unwrap();
     let error = tuning.apply(&plan, STAY, &NOBODY_STOPS).unwrap_err().to_string();
     assert!(
-        error.contains("cannot keep the journal in ") && error.contains("Nothing was changed."),
+        error.contains("cannot use the journal in ") && error.ends_with("Nothing was changed"),
         "{error}"
     );
     assert_eq!(contents(dir.path()), before);

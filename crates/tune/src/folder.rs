@@ -39,6 +39,17 @@ pub(super) fn folder(root: &HostRoot) -> PathBuf {
     named(root).unwrap_or_else(|| root.path(FOLDER))
 }
 
+/// Whether TEIJI_STATE names it.
+pub(super) fn is_named(root: &HostRoot) -> bool {
+    named(root).is_some()
+}
+
+/// The folder that would be it if TEIJI_STATE named no other.
+pub(super) fn passed_over(root: &HostRoot) -> Option<PathBuf> {
+    let usual = root.path(FOLDER);
+    named(root).filter(|named| *named != usual).map(|_| usual)
+}
+
 fn named(root: &HostRoot) -> Option<PathBuf> {
     std::env::var_os(VARIABLE)
         .filter(|named| root.is_system() && !named.is_empty())
@@ -113,7 +124,7 @@ fn make(root: &HostRoot, folder: &Path) -> io::Result<()> {
 fn check(root: &HostRoot, folder: &Path) -> io::Result<()> {
     refuse_writable(folder, 0)?;
     // Where a folder lies that somebody named is theirs to know.
-    if !root.is_system() || named(root).is_some() {
+    if !root.is_system() || is_named(root) {
         return Ok(());
     }
     folder.ancestors().skip(1).try_for_each(|path| refuse_writable(path, ONLY_OWN_NAMES))

@@ -36,7 +36,7 @@ mod undo;
 mod wanted;
 mod witness;
 
-pub use apply::{ChangeResult, Obstacle, Tuning, TuningError, has_been_tuned};
+pub use apply::{ChangeResult, Obstacle, Tuning, TuningError, has_been_tuned, journal_passed_over};
 pub use boot::{BootArgument, BootPlan};
 pub use change::{Change, TuningPlan};
 pub use killed::KilledTuning;

@@ -361,8 +361,8 @@ fn without_a_journal_nothing_is_changed() {
     let output = place.teiji("tune --root m --cpus 2-3");
     assert_eq!(output.code, Some(4), "{output:?}");
     assert!(
-        output.err.contains("cannot keep the journal in ")
-            && output.err.contains("Nothing was changed."),
+        output.err.contains("cannot use the journal in ")
+            && output.err.ends_with("Nothing was changed\n"),
         "{output:?}"
     );
     assert_eq!(contents(&place.join("m")), before);

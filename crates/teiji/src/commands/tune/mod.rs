@@ -318,6 +318,13 @@ fn undo(root: &HostRoot, args: &Args) -> CommandResult {
         rebooted = tuning.was_rebooted();
         results = put_back(&mut tuning, args.force)?;
     }
+    if let Some(folder) = tune::journal_passed_over(root) {
+        complain!(
+            "note: what teiji tune changed by the journal in {} stays. Put back: sudo teiji tune \
+             --undo, without TEIJI_STATE",
+            folder.display()
+        );
+    }
     if args.json {
         say!("{:#}\n", text::undone_as_json(&results, rebooted));
     } else {

@@ -182,6 +182,36 @@ fn another_folder_of_the_journal_does_not_make_another_machine() {
     assert_eq!(interval(), "3");
 }
 
+/// An ordinary user was sent to TEIJI_STATE, and then told that nothing is to be put back.
+#[test]
+fn an_ordinary_user_is_told_that_it_takes_root() {
+    let _turn = exclusive();
+    let Some(machine) = Machine::new() else { return };
+    let user = "setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all";
+    let undo = format!("{TEIJI} tune --undo");
+    let script = format!(
+        "unset TEIJI_STATE; mount -t tmpfs -o mode=755 none /var/lib
+         {user} {TEIJI} tune --cpus 0 --only statistics-interval
+         {TEIJI} tune --cpus 0 --only statistics-interval >&2
+         {user} {undo}; echo code $?
+         {user} env TEIJI_STATE=/tmp/nowhere {undo}; echo code $?
+         {undo}; echo code $?"
+    );
+    let Some(output) = machine.unshared(&["--mount"], &script) else { return };
+    assert_eq!(
+        output.out,
+        "begun\ncode 4\nNothing to put back.\ncode 0\n1 setting put back.\ncode 0\n"
+    );
+    let refused = "error: cannot use the journal in /var/lib/teiji/tune: Permission denied (os \
+                   error 13). Nothing was changed. It takes root: run it with sudo\n";
+    let passed_over = "note: what teiji tune changed by the journal in /var/lib/teiji/tune stays. \
+                       Put back: sudo teiji tune --undo, without TEIJI_STATE\n";
+    let (first, rest) = output.err.split_at(refused.len());
+    assert_eq!(first, refused);
+    assert!(rest.ends_with(&format!("{refused}{passed_over}")), "{rest}");
+    assert_eq!(interval(), "3");
+}
+
 /// Whoever looks may know, whatever the umask of root was, and nobody may write.
 #[test]
 fn the_umask_does_not_decide_who_may_look_and_write() {
