@@ -5,6 +5,7 @@ use super::config::KernelConfig;
 use super::debug_options::debug_options;
 use super::distribution::real_time_kernel;
 use super::finding::{ALL, Check, Seen, of_config};
+use super::in_debugfs::hidden;
 use super::machine::{Machine, Purpose};
 use super::preemption::{self, dynamic_mode, is_preempted_at_once};
 use super::recommended::{also, boot_with, built_with, offloaded, tick_kept_by, tickless};
@@ -36,14 +37,11 @@ fn preemption(machine: &Machine<'_>) -> Option<Seen> {
     }
     let (real_time, found) = (real_time(machine), preemption::words(&model));
     match dynamic_mode(&model) {
-        Some("") if machine.lockdown().is_some() => Seen::unknown(
-            "PREEMPT_DYNAMIC, in a mode that nobody can read while the kernel is locked down: see \
-             dmesg, Dynamic Preempt",
-        ),
-        Some("") => Seen::unknown_until(
-            "PREEMPT_DYNAMIC, in a mode that only root can read, from debugfs",
-            "sudo mount -t debugfs none /sys/kernel/debug; sudo cat \
-             /sys/kernel/debug/sched/preempt",
+        Some("") => hidden(
+            machine,
+            preemption::MODES_OF_KERNEL,
+            "PREEMPT_DYNAMIC. Its mode",
+            Some("sudo dmesg | grep 'Dynamic Preempt'"),
         ),
         Some(mode) if is_preempted_at_once(mode) => Seen::warn(found, real_time),
         Some(_) => {

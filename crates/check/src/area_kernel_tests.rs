@@ -47,7 +47,7 @@ fn the_mode_that_the_kernel_was_built_with_counts_where_no_other_is_known() {
 fn a_mode_counts_only_where_the_kernel_knows_it() {
     let voluntary = "CONFIG_PREEMPT_DYNAMIC=y\nCONFIG_PREEMPT_VOLUNTARY=y";
     let newer = format!("{voluntary}\nCONFIG_ARCH_HAS_PREEMPT_LAZY=y");
-    let hidden = "PREEMPT_DYNAMIC, in a mode that only root can read, from debugfs";
+    let hidden = "PREEMPT_DYNAMIC. Its mode is in debugfs, which is not among these files";
     for (line, config, status, said) in [
         ("preempt=lazy", voluntary, Status::Bad, "PREEMPT_DYNAMIC (voluntary by default)"),
         ("preempt=rt", &newer, Status::Bad, "PREEMPT_DYNAMIC (voluntary by default)"),

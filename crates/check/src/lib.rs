@@ -59,6 +59,7 @@ mod distribution;
 mod files;
 mod finding;
 mod harmful_arguments;
+mod in_debugfs;
 mod interrupt_lines;
 mod isolating;
 mod machine;

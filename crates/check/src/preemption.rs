@@ -38,7 +38,7 @@ pub(crate) fn model(machine: &Machine<'_>) -> Option<String> {
 }
 
 /// The modes that a kernel knows, for root alone.
-const MODES_OF_KERNEL: &str = "sys/kernel/debug/sched/preempt";
+pub(crate) const MODES_OF_KERNEL: &str = "sys/kernel/debug/sched/preempt";
 
 fn has_lazy(config: &KernelConfig) -> bool {
     ["ARCH_HAS_PREEMPT_LAZY", "PREEMPT_LAZY"].iter().any(|option| config.has(option))

@@ -4,6 +4,7 @@
 
 use super::cgroups::own_group;
 use super::finding::Seen;
+use super::in_debugfs::hidden;
 use super::machine::{Machine, Purpose};
 use super::words::{cpu_words, for_each, from_shell_in};
 use model::{FairServer, Phrase, RefusalCause, phrase};
@@ -74,8 +75,9 @@ fn fair_server(machine: &Machine<'_>, runtime: i64) -> Option<Seen> {
     let number = |path: &str| machine.number(path);
     let of = |cpu: &CpuId| Some((*cpu, FairServer::of_cpu(*cpu, number)?));
     let known: Vec<(CpuId, FairServer)> = measured.iter().filter_map(of).collect();
-    if known.len() < measured.len() {
-        return hidden_server(machine, runtime);
+    let is_unseen = |cpu: &&CpuId| known.iter().all(|(known, _)| known != *cpu);
+    if let Some(cpu) = measured.iter().find(is_unseen) {
+        return unseen_server(machine, *cpu, runtime);
     }
     let is_on = |(_, server): &&(CpuId, FairServer)| server.runtime_ns > 0;
     let on: Vec<CpuId> = known.iter().filter(is_on).map(|(cpu, _)| *cpu).collect();
@@ -108,27 +110,15 @@ fn fair_server(machine: &Machine<'_>, runtime: i64) -> Option<Seen> {
 }
 
 /// Whether it can be seen at all, and how.
-fn hidden_server(machine: &Machine<'_>, runtime: i64) -> Option<Seen> {
+fn unseen_server(machine: &Machine<'_>, cpu: CpuId, runtime: i64) -> Option<Seen> {
     let found =
         format!("kernel.sched_rt_runtime_us is {runtime}, but this kernel has a fair server");
-    if let Some(mode) = machine.lockdown() {
-        return Seen::unknown(format!(
-            "{found}, which nobody can read: the kernel is locked down ({mode})"
-        ));
-    }
     // What is beside it can be seen.
     if machine.exists(DEBUG_OF_SCHEDULER) && !machine.exists(FAIR_SERVER) {
         return Seen::unknown(format!("{found}, which it does not show"));
     }
-    let mount = if machine.exists(DEBUG_OF_SCHEDULER) {
-        ""
-    } else {
-        "sudo mount -t debugfs none /sys/kernel/debug; "
-    };
-    Seen::unknown_until(
-        format!("{found}, which only root can read, from debugfs"),
-        format!("{mount}sudo teiji check"),
-    )
+    let file = format!("{FAIR_SERVER}/cpu{cpu}/runtime");
+    hidden(machine, &file, &format!("{found}. What it gives"), None)
 }
 
 /// Whether control groups have shares for real-time threads, as far as it is known.
