@@ -4,6 +4,7 @@
 use super::area_rights::highest_allowed;
 use super::cgroups::own_group;
 use super::container::container_kind;
+use super::cpuset::given;
 use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
 use super::words::cpu_words;
@@ -15,28 +16,35 @@ pub(crate) const CHECKS: &[Check] =
 
 fn container(machine: &Machine<'_>) -> Option<Seen> {
     let kind = container_kind(machine)?;
-    let cpus = CpuList::format(&machine.measured());
+    // All of them need not be named.
+    let chosen = || machine.has_chosen_cpus().then(|| machine.measured());
+    let cpus = given(machine).or_else(chosen);
+    let with = |before: &str| {
+        cpus.as_ref().map_or_else(String::new, |cpus| before.to_owned() + &CpuList::format(cpus))
+    };
     let action = match kind.as_str() {
         "docker" | "podman" => format!(
             "run it with --cap-add SYS_NICE --cap-add IPC_LOCK --ulimit rtprio={} --ulimit \
-             memlock=-1 --cpuset-cpus {cpus}",
-            highest_allowed(machine)
+             memlock=-1{}",
+            highest_allowed(machine),
+            with(" --cpuset-cpus ")
         ),
         "kubernetes" => "add SYS_NICE and IPC_LOCK to securityContext.capabilities, and request \
                          whole CPUs as their limit, where the node's cpuManagerPolicy is static"
             .to_owned(),
         "lxc" => format!(
-            "add to its configuration: lxc.prlimit.rtprio = 99, lxc.prlimit.memlock = unlimited, \
-             lxc.cgroup2.cpuset.cpus = {cpus}"
+            "add to its configuration: lxc.prlimit.rtprio = 99, lxc.prlimit.memlock = unlimited{}",
+            with(", lxc.cgroup2.cpuset.cpus = ")
         ),
         "systemd-nspawn" => format!(
             "start it with --capability=CAP_SYS_NICE,CAP_IPC_LOCK --rlimit=RLIMIT_RTPRIO=99 \
-             --rlimit=RLIMIT_MEMLOCK=infinity --property=AllowedCPUs={cpus}"
+             --rlimit=RLIMIT_MEMLOCK=infinity{}",
+            with(" --property=AllowedCPUs=")
         ),
-        _ => format!(
-            "give it CAP_SYS_NICE and CAP_IPC_LOCK, and {} for itself",
-            cpu_words(&machine.measured())
-        ),
+        _ => {
+            let cpus = cpus.map(|cpus| format!(", and {} for itself", cpu_words(&cpus)));
+            format!("give it CAP_SYS_NICE and CAP_IPC_LOCK{}", cpus.unwrap_or_default())
+        }
     };
     Seen::warn(format!("yes ({kind})"), action)
 }

@@ -31,6 +31,14 @@ fn own_cpus(machine: &Machine<'_>) -> Option<(String, Vec<CpuId>)> {
     }
 }
 
+/// The CPUs that this process was given of those that are to be on time, where nobody named these:
+/// fewer than there are, and none beside them, as a container is given some.
+pub(crate) fn given(machine: &Machine<'_>) -> Option<Vec<CpuId>> {
+    let (_, cpus) = own_cpus(machine).filter(|_| machine.options.cpus.is_none())?;
+    let is_part = !without(&machine.online, &cpus).is_empty();
+    (is_part && without(&cpus, &machine.measured()).is_empty()).then_some(cpus)
+}
+
 pub(crate) fn allowed(machine: &Machine<'_>) -> Option<Seen> {
     // Another program is in a group of its own.
     if machine.program().is_some() {
@@ -42,7 +50,7 @@ pub(crate) fn allowed(machine: &Machine<'_>) -> Option<Seen> {
     }
     let wanted = without(&machine.measured(), &cpus);
     let (cpus, all) = (cpu_words(&cpus), CpuList::format(&machine.online));
-    if wanted.is_empty() || machine.options.cpus.is_none() && machine.set_apart().is_none() {
+    if wanted.is_empty() || given(machine).is_some() {
         return Seen::ok(format!("this control group has {cpus} of {all}"));
     }
     Seen::bad(
@@ -160,6 +168,31 @@ mod tests {
                 (status, action.as_str()),
                 (Status::Bad, "start the container with --cpuset-cpus=2-3")
             );
+        }
+    }
+
+    /// A container that was given its CPUs was once told to take all of them.
+    #[test]
+    fn a_container_keeps_the_cpus_that_it_was_given() {
+        let start = "run it with --cap-add SYS_NICE --cap-add IPC_LOCK --ulimit rtprio=95 --ulimit \
+                     memlock=-1";
+        for (isolated, given, asked, cpus) in [
+            ("", "2-3", None, " --cpuset-cpus 2-3"),
+            ("", "0-3", None, ""),
+            ("1-3", "2-3", None, " --cpuset-cpus 2-3"),
+            ("2-3", "0-3", None, " --cpuset-cpus 2-3"),
+            ("", "2-3", Some(&[1_u32][..]), " --cpuset-cpus 1"),
+        ] {
+            let dir = four_cpus(isolated);
+            file(dir.path(), "proc/self/cgroup", "0::/\n");
+            file(dir.path(), ".dockerenv", "");
+            file(dir.path(), "sys/fs/cgroup/cpuset.cpus.effective", given);
+            let action = finding(&dir, asked, "container").unwrap().2;
+            assert_eq!(action, format!("{start}{cpus}"), "{isolated} {given}");
+            let allowed = finding(&dir, asked, "allowed-cpus").map(|finding| finding.0);
+            let is_part = given != "0-3";
+            let status = if asked.is_some() { Status::Bad } else { Status::Ok };
+            assert_eq!(allowed, is_part.then_some(status), "{isolated} {given}");
         }
     }
 }
