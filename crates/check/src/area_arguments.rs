@@ -237,20 +237,46 @@ fn tick_skew(machine: &Machine<'_>) -> Option<Seen> {
 }
 
 fn idle_arguments(machine: &Machine<'_>) -> Option<Seen> {
-    let names = ["idle", "intel_idle.max_cstate", "processor.max_cstate", "cpuidle.off"];
-    let given: Vec<String> =
-        names.into_iter().filter_map(|name| machine.arguments.written(name)).collect();
+    let is_x86 = machine.is_x86();
+    let does_nothing = |name: &&str| match *name {
+        "idle" | "intel_idle.max_cstate" => is_x86 == Some(false),
+        "nohlt" => is_x86 == Some(true),
+        _ => false,
+    };
+    let names = ["idle", "intel_idle.max_cstate", "processor.max_cstate", "cpuidle.off", "nohlt"];
+    let given = names.into_iter().filter(|name| machine.arguments.has(name));
+    let (idle, given): (Vec<&str>, Vec<&str>) = given.partition(does_nothing);
+    let written = |names: Vec<&str>| -> Vec<String> {
+        names.into_iter().filter_map(|name| machine.arguments.written(name)).collect()
+    };
+    let (idle, given) = (written(idle), written(given));
+    let polling = given.iter().find(|given| ["idle=poll", "nohlt"].contains(&given.as_str()));
+    if idle.is_empty() && polling.is_none() {
+        return idle_limits(machine, &given.join(" "));
+    }
+    let (mut found, mut actions) = (Vec::new(), Vec::new());
+    found.extend((!given.is_empty()).then(|| given.join(" ")));
+    if !idle.is_empty() {
+        let does = if idle.len() == 1 { "does" } else { "do" };
+        let idle = listed(idle);
+        found.push(format!("{idle} {does} nothing on this processor"));
+        actions.push(format!("remove {idle}"));
+    }
+    if let Some(argument) = polling {
+        // With idle=poll none is there.
+        let has_states = argument == "idle=poll" || machine.root().has_idle_states();
+        let instead =
+            if has_states { ". /dev/cpu_dma_latency does it while it is needed" } else { "" };
+        actions.push(format!("remove {argument}: it heats, which may throttle{instead}"));
+    }
+    Seen::warn(found.join(". "), actions.join(", and "))
+}
+
+/// Whether arguments limit idle states.
+fn idle_limits(machine: &Machine<'_>, given: &str) -> Option<Seen> {
     if given.is_empty() {
         return None;
     }
-    if machine.arguments.value("idle") == Some("poll") {
-        return Seen::warn(
-            given.join(" "),
-            "remove idle=poll: it heats, which may throttle. /dev/cpu_dma_latency does it while \
-             it is needed",
-        );
-    }
-    let given = given.join(" ");
     match idle_limit(machine) {
         Some((why, action)) => Seen::warn(format!("{given}: {why}"), action),
         None => Seen::ok(given),

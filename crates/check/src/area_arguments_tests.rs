@@ -400,3 +400,41 @@ fn masks_of_many_cpus_have_groups() {
                     /proc/irq/default_smp_affinity";
     assert_eq!(action("interrupt-default", "-a 159", &files), expected);
 }
+
+/// `idle=` is one of x86 kernels. On a Raspberry Pi it was warned of as if it heated, and `nohlt`,
+/// which does, was not.
+#[test]
+fn what_polls_depends_on_the_processor() {
+    let seen = |line: &str, file: (&str, &str)| {
+        let files = [("proc/cmdline", line), file];
+        let finding = found("idle-arguments", "--for robotics", &files)?;
+        assert_eq!(finding.status, Status::Warn, "{line}");
+        Some((finding.found, finding.action.unwrap()))
+    };
+    let x86 = ("proc/sys/kernel/arch", "x86_64");
+    let older_x86 = ("proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu tsc");
+    let pi = ("proc/sys/kernel/arch", "aarch64");
+    let older_pi = ("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41");
+    let said = |found: &str, action: &str| Some((found.to_owned(), action.to_owned()));
+    let instead = ". /dev/cpu_dma_latency does it while it is needed";
+    let polls = "it heats, which may throttle";
+    for file in [x86, older_x86] {
+        let action = format!("remove idle=poll: {polls}{instead}");
+        assert_eq!(seen("idle=poll", file), said("idle=poll", &action));
+        let found = "nohlt does nothing on this processor";
+        assert_eq!(seen("nohlt", file), said(found, "remove nohlt"));
+    }
+    for file in [pi, older_pi] {
+        let found = "idle=poll does nothing on this processor";
+        assert_eq!(seen("idle=poll", file), said(found, "remove idle=poll"));
+        assert_eq!(seen("nohlt", file), said("nohlt", &format!("remove nohlt: {polls}")));
+        let found = "nohlt. idle=poll and intel_idle.max_cstate=0 do nothing on this processor";
+        let action =
+            format!("remove idle=poll and intel_idle.max_cstate=0, and remove nohlt: {polls}");
+        assert_eq!(seen("idle=poll intel_idle.max_cstate=0 nohlt", file), said(found, &action));
+    }
+    // Where it is not known, nothing is said to do nothing.
+    let unknown = ("proc/1/comm", "init");
+    assert_eq!(seen("idle=poll", unknown).unwrap().0, "idle=poll");
+    assert_eq!(seen("nohlt", unknown).unwrap().0, "nohlt");
+}

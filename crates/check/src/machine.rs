@@ -161,6 +161,18 @@ impl<'a> Machine<'a> {
         self.spared.get_or_init(|| spared().collect()).contains(&process)
     }
 
+    /// Whether its processor is an x86 one, where that is known.
+    pub(crate) fn is_x86(&self) -> Option<bool> {
+        if let Some(name) = self.text("proc/sys/kernel/arch") {
+            return Some(name == "x86_64" || name.starts_with('i') && name.ends_with("86"));
+        }
+        // Kernels before 6.1 do not say it, and their processors have other lines.
+        let info = self.text("proc/cpuinfo")?;
+        let has = |begin: &str| info.lines().any(|line| line.starts_with(begin));
+        let is_other = has("CPU implementer") || has("isa");
+        (is_other || has("flags")).then_some(!is_other)
+    }
+
     /// Whether its kernel is preemptible nearly everywhere.
     pub fn has_preempt_rt(&self) -> bool {
         let (version, realtime) = (self.text("proc/version"), self.text("sys/kernel/realtime"));
