@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Control groups whose threads may run on the CPUs that are to be on time.
 
-use super::cgroups::{GROUPS, branch, own_path};
+use super::cgroups::{GROUPS, InvalidPartition, PARTITION, branch, invalid_partitions, own_path};
 use super::cpuset::allowed;
 use super::cpuset_v1::cpuset_limits;
 use super::finding::{ALL, Check, Seen, check, tunable};
 use super::machine::{Machine, Purpose};
+use super::sets::without;
 use super::words::{cpu_words, for_each, listed};
+use model::{Phrase, phrase};
 use plan::{CpuId, CpuList};
 
-pub(crate) const CHECKS: &[Check] =
-    &[tunable("control-groups", &[Purpose::Telco], groups), check("allowed-cpus", ALL, allowed)];
+pub(crate) const CHECKS: &[Check] = &[
+    tunable("control-groups", &[Purpose::Telco], groups),
+    check("partitions", ALL, partitions),
+    check("allowed-cpus", ALL, allowed),
+];
 
 /// Groups directly below the root whose threads may run on measured CPUs: those this process is not
 /// in, and which keep no CPUs for themselves.
@@ -27,13 +32,13 @@ pub fn groups_on_measured(machine: &Machine<'_>) -> Vec<String> {
     let own = own_path(machine, None).unwrap_or_default();
     let may_run = |group: &String| {
         let file = |name: &str| format!("{GROUPS}/{group}/{name}");
-        let partition = machine.text(&file("cpuset.cpus.partition"));
+        let partition = machine.text(&file(PARTITION));
         // Without the controller it has the CPUs of the root.
         let cpus =
             machine.cpus(&file("cpuset.cpus.effective")).unwrap_or_else(|| machine.online.clone());
         group != branch(&own)
             && machine.exists(&file("cgroup.procs"))
-            && partition.is_none_or(|partition| partition == "member")
+            && partition.is_none_or(|said| said == "member" || said.contains("invalid"))
             && cpus.iter().any(|cpu| measured.contains(cpu))
     };
     machine.names(GROUPS).into_iter().filter(may_run).collect()
@@ -73,6 +78,47 @@ fn groups_of_version_1(machine: &Machine<'_>) -> Option<Seen> {
     Seen::warn(format!("{} may run on {}", listed(found), cpu_words(&measured)), action)
 }
 
+/// Groups that somebody made partitions of, and the kernel did not.
+fn partitions(machine: &Machine<'_>) -> Option<Seen> {
+    let invalid = invalid_partitions(machine);
+    if invalid.is_empty() {
+        return None;
+    }
+    let found = invalid.iter().map(|InvalidPartition { group, kind, reason }| {
+        let (group, kind) = (group.as_str(), kind.as_str());
+        match reason.as_deref() {
+            Some(reason) => phrase!("partition-refused", group, kind, reason),
+            None => phrase!("partition-invalid", group, kind),
+        }
+    });
+    let actions = invalid.iter().map(|partition| making_valid(machine, partition));
+    Seen::bad(Phrase::joined("sentences", found), Phrase::joined("and", actions))
+}
+
+/// The kernel looks again at a partition when the CPUs of a group beside it change, and at the
+/// latest when it is asked again.
+fn making_valid(
+    machine: &Machine<'_>,
+    InvalidPartition { group, kind, .. }: &InvalidPartition,
+) -> Phrase {
+    let cpus = |group: &str| machine.cpus(&format!("{GROUPS}/{group}/cpuset.cpus"));
+    let own = cpus(group).unwrap_or_default();
+    let shares =
+        |other: &String| cpus(other).is_some_and(|cpus| cpus.iter().any(|cpu| own.contains(cpu)));
+    let mut beside = machine.names(GROUPS);
+    beside.retain(|other| other != group && shares(other));
+    let again = for_each(
+        &format!("echo {kind} | sudo tee /{GROUPS}/\"$i\"/{PARTITION}"),
+        quoted(vec![group]),
+    );
+    let left = without(&machine.online, &own);
+    if beside.is_empty() || left.is_empty() {
+        return phrase!("correct-partition", group = group.as_str(), again);
+    }
+    let keep = keeping(&beside, &CpuList::format(&left));
+    Phrase::joined("and", [keep, again].map(Phrase::from))
+}
+
 /// Kinds of units that can be given CPUs by the service manager, which would undo what is written
 /// to their groups.
 const UNITS: [&str; 6] = [".slice", ".scope", ".service", ".mount", ".socket", ".swap"];
@@ -81,20 +127,6 @@ const UNITS: [&str; 6] = [".slice", ".scope", ".service", ".mount", ".socket", "
 fn keeping(groups: &[String], cpus: &str) -> String {
     let is_unit = |group: &&String| UNITS.iter().any(|kind| group.ends_with(kind));
     let (units, others): (Vec<&String>, Vec<&String>) = groups.iter().partition(is_unit);
-    // What a shell would read otherwise.
-    let quoted = |groups: Vec<&String>| -> Vec<String> {
-        let is_plain = |group: &str| {
-            group.chars().all(|letter| letter.is_ascii_alphanumeric() || "._-@:".contains(letter))
-        };
-        let quote = |group: &String| {
-            if is_plain(group) {
-                group.clone()
-            } else {
-                format!("'{}'", group.replace('\'', r"'\''"))
-            }
-        };
-        groups.into_iter().map(quote).collect()
-    };
     let mut commands = Vec::new();
     if !units.is_empty() {
         commands.push(for_each(
@@ -111,8 +143,20 @@ fn keeping(groups: &[String], cpus: &str) -> String {
     commands.join(", and ")
 }
 
+/// Where a shell would read them otherwise.
+fn quoted(groups: Vec<&String>) -> Vec<String> {
+    let is_plain = |group: &str| {
+        group.chars().all(|letter| letter.is_ascii_alphanumeric() || "._-@:".contains(letter))
+    };
+    let quote = |group: &String| {
+        if is_plain(group) { group.clone() } else { format!("'{}'", group.replace('\'', r"'\''")) }
+    };
+    groups.into_iter().map(quote).collect()
+}
+
 #[cfg(test)]
 mod tests {
+    use crate::Status;
     use crate::one_finding::finding;
     use crate::tests::threads::{file, four_cpus};
     use host::HostRoot;
@@ -135,5 +179,38 @@ mod tests {
             "and echo 0-1 | sudo tee /sys/fs/cgroup/lxc/cpuset.cpus",
         );
         assert_eq!(action(), expected);
+    }
+
+    /// The kernel says why, in a file that was read and not shown.
+    #[test]
+    fn invalid_partitions_are_named_with_the_kernels_reason() {
+        let dir = four_cpus("");
+        let group = |name: &str, file_name: &str, text: &str| {
+            file(dir.path(), &format!("sys/fs/cgroup/{name}/{file_name}"), text);
+        };
+        file(dir.path(), "sys/fs/cgroup/cgroup.subtree_control", "cpuset cpu\n");
+        let seen = || {
+            let finding = finding(&HostRoot::at(dir.path()), "partitions", None)?;
+            Some((finding.status, finding.found, finding.action))
+        };
+        group("rt.slice", "cpuset.cpus", "2-3");
+        group("system.slice", "cpuset.cpus", "");
+        for valid in ["member", "root", "isolated"] {
+            group("rt.slice", "cpuset.cpus.partition", valid);
+            assert_eq!(seen(), None, "{valid}");
+        }
+        group("rt.slice", "cpuset.cpus.partition", "root invalid\n");
+        let found = "rt.slice is no root partition: the kernel says that it is invalid";
+        let again = "echo root | sudo tee /sys/fs/cgroup/rt.slice/cpuset.cpus.partition";
+        let action = format!("correct cpuset.cpus of rt.slice, then {again}");
+        assert_eq!(seen(), Some((Status::Bad, found.to_owned(), action)));
+        let reason = "isolated invalid (Cpu list in cpuset.cpus not exclusive)\n";
+        group("rt.slice", "cpuset.cpus.partition", reason);
+        group("system.slice", "cpuset.cpus", "1-2");
+        let found = "rt.slice is no isolated partition, because the kernel says: Cpu list in \
+                     cpuset.cpus not exclusive";
+        let action = "sudo systemctl set-property --runtime system.slice AllowedCPUs=0-1, and \
+                      echo isolated | sudo tee /sys/fs/cgroup/rt.slice/cpuset.cpus.partition";
+        assert_eq!(seen(), Some((Status::Bad, found.to_owned(), action.to_owned())));
     }
 }

@@ -7,19 +7,45 @@ use plan::CpuId;
 /// Where version 2 is mounted.
 pub const GROUPS: &str = "sys/fs/cgroup";
 
-/// The partitions directly below the root, with their kind and CPUs. Others are below these.
-pub(crate) fn partitions(files: &Files<'_>) -> Vec<(String, String, Vec<CpuId>)> {
+/// Groups directly below the root, with what the kernel says of them as partitions: `member`, or
+/// their kind, behind which one that is not valid says so.
+fn asked_partitions(files: &Files<'_>) -> Vec<(String, String)> {
     let controllers = files.text(&format!("{GROUPS}/cgroup.subtree_control")).unwrap_or_default();
     if !controllers.split_whitespace().any(|name| name == "cpuset") {
         return Vec::new();
     }
-    let partition = |group: String| {
-        let kind = files.text(&format!("{GROUPS}/{group}/cpuset.cpus.partition"))?;
+    let asked =
+        |group: String| Some((files.text(&format!("{GROUPS}/{group}/{PARTITION}"))?, group));
+    files.names(GROUPS).into_iter().filter_map(asked).map(|(said, group)| (group, said)).collect()
+}
+
+pub(crate) const PARTITION: &str = "cpuset.cpus.partition";
+
+/// The partitions directly below the root, with their kind and CPUs. Others are below these.
+pub(crate) fn partitions(files: &Files<'_>) -> Vec<(String, String, Vec<CpuId>)> {
+    let partition = |(group, kind): (String, String)| {
         let cpus = files.cpus(&format!("{GROUPS}/{group}/cpuset.cpus.effective"))?;
-        // One that is not valid says so behind its kind.
         ["root", "isolated"].contains(&kind.as_str()).then_some((group, kind, cpus))
     };
-    files.names(GROUPS).into_iter().filter_map(partition).collect()
+    asked_partitions(files).into_iter().filter_map(partition).collect()
+}
+
+/// A group that was to be a partition, and that the kernel makes none of.
+pub(crate) struct InvalidPartition {
+    pub(crate) group: String,
+    pub(crate) kind: String,
+    /// Newer kernels say it.
+    pub(crate) reason: Option<String>,
+}
+
+/// Those directly below the root.
+pub(crate) fn invalid_partitions(files: &Files<'_>) -> Vec<InvalidPartition> {
+    let invalid = |(group, said): (String, String)| {
+        let (kind, reason) = said.split_once(" invalid")?;
+        let reason = reason.trim().strip_prefix('(').and_then(|text| text.strip_suffix(')'));
+        Some(InvalidPartition { group, kind: kind.to_owned(), reason: reason.map(str::to_owned) })
+    };
+    asked_partitions(files).into_iter().filter_map(invalid).collect()
 }
 
 /// CPUs that a partition isolates from the scheduler's balancing. Kernels from 6.8 on say so in one
