@@ -6,7 +6,7 @@ use super::interrupt_lines::{DeviceInterrupt, device_interrupts};
 use super::machine::{Machine, Purpose};
 use super::recommended::{also, takes_managed_irq, tickless};
 use super::sets::without;
-use super::words::{cpu_words, for_each};
+use super::words::{cpu_words, for_each, listed};
 use host::cpu::{self, of_mask, to_mask};
 use model::{Phrase, phrase};
 use plan::{CpuId, CpuList};
@@ -18,6 +18,7 @@ pub(crate) const CHECKS: &[Check] = &[
         on_measured_cpus,
     ),
     tunable("interrupt-default", &[], default_affinity),
+    check("sound-interrupt", &[Purpose::Audio], sound),
     check("irqbalance", &[Purpose::Robotics, Purpose::Telco], irqbalance),
     tunable("workqueues", &[Purpose::Telco], workqueues),
 ];
@@ -60,6 +61,35 @@ fn on_measured_cpus(machine: &Machine<'_>) -> Option<Seen> {
     let action = (!actions.is_empty()).then(|| Phrase::joined("and", actions));
     let status = if movable.iter().any(comes) { Status::Bad } else { Status::Warn };
     Some(Seen { status, found, action })
+}
+
+/// Whether a sound card has its interrupt line alone. The driver in the name of an interrupt is
+/// that of the card; `snd_hda_intel:card0` says which.
+fn sound(machine: &Machine<'_>) -> Option<Seen> {
+    if machine.options.purpose != Purpose::Audio {
+        return None;
+    }
+    let is_sound = |name: &&str| name.starts_with("snd");
+    let (mut shared, mut own) = (Vec::new(), Vec::new());
+    for DeviceInterrupt { number, device, .. } in device_interrupts(machine) {
+        let (cards, others): (Vec<&str>, Vec<&str>) = device.split(", ").partition(is_sound);
+        match (cards.is_empty(), others.is_empty()) {
+            (true, _) => {}
+            (false, true) => own.push(format!("{number} ({device})")),
+            (false, false) => {
+                let (cards, others) = (listed(cards), listed(others));
+                shared.push(format!("{number} ({cards}) is shared with {others}"));
+            }
+        }
+    }
+    if !shared.is_empty() {
+        return Seen::warn(
+            shared.join(", "),
+            "put the card into another slot, have its driver use MSI (snd_hda_intel: \
+             enable_msi=1), or unload the driver of what is not needed",
+        );
+    }
+    (!own.is_empty()).then(|| Seen::ok(format!("{}, shared with nothing", own.join(", "))))?
 }
 
 /// Interrupts of which no file says where they may come.

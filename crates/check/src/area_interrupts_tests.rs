@@ -210,3 +210,25 @@ fn all_interrupts_are_named() {
     }
     assert!(!found.contains("more") && !action.contains("more"), "{found} {action}");
 }
+
+/// Guides for audio begin with it.
+#[test]
+fn a_sound_card_that_shares_its_line_is_named() {
+    let seen = |purpose, row: &str| {
+        let dir = machine("", &[Line(row, "0-3", "0")]);
+        let options = CheckOptions { purpose, cpus: None, priority: 90, config: None };
+        shown(&HostRoot::at(dir.path()), &options, "sound-interrupt").map(Shown::words)
+    };
+    let row = "16: 9 0 0 0 IO-APIC 16-fasteoi xhci_hcd, snd_hda_intel:card0, i801_smbus";
+    let action = "put the card into another slot, have its driver use MSI (snd_hda_intel: \
+                  enable_msi=1), or unload the driver of what is not needed";
+    let found = "16 (snd_hda_intel:card0) is shared with xhci_hcd and i801_smbus";
+    let expected = (Status::Warn, found.to_owned(), action.to_owned());
+    assert_eq!(seen(Purpose::Audio, row), Some(expected));
+    assert_eq!(seen(Purpose::Robotics, row), None);
+    let row = "33: 9 0 0 0 PCI-MSI 1-edge snd_hda_intel:card0";
+    let found = "33 (snd_hda_intel:card0), shared with nothing".to_owned();
+    assert_eq!(seen(Purpose::Audio, row), Some((Status::Ok, found, String::new())));
+    let row = "16: 9 0 0 0 IO-APIC 16-fasteoi xhci_hcd, i801_smbus";
+    assert_eq!(seen(Purpose::Audio, row), None);
+}
