@@ -7,7 +7,7 @@
 use super::container::container_kind;
 use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
-use super::pam_limits::{limit_lines, passed_over};
+use super::pam_limits::{limit_lines, passed_over, taken_back};
 use model::RefusalCause;
 use plan::{Nanos, Policy, Scheduling};
 use rustix::io::Errno;
@@ -79,9 +79,10 @@ fn group(machine: &Machine<'_>) -> (String, Vec<String>) {
         is_unlimited(value) || value.parse::<u8>().is_ok_and(|limit| limit >= priority)
     };
     let lines = limit_lines(machine);
+    let counts = |place: &usize| taken_back(&lines, *place).is_none();
     let with = |item: &'static str, is_enough: &dyn Fn(&str) -> bool| -> Vec<String> {
-        lines
-            .iter()
+        let that_count = (0..lines.len()).filter(counts).map(|place| &lines[place]);
+        that_count
             .filter_map(|line| granted(&line.text, item, is_enough))
             .map(str::to_owned)
             .collect()
@@ -352,6 +353,16 @@ mod tests {
             "{}",
             finding.action
         );
+    }
+
+    #[test]
+    fn a_group_whose_rights_a_later_file_takes_back_is_not_named() {
+        let files = [
+            ("etc/security/limits.d/audio.conf", "@audio - rtprio 95\n"),
+            ("etc/security/limits.d/zz.conf", "@audio - rtprio 0\n"),
+        ];
+        let finding = seen("rights-real-time", NONE, &files);
+        assert!(finding.action.starts_with(MEMBER), "{}", finding.action);
     }
 
     #[test]

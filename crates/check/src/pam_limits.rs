@@ -109,6 +109,53 @@ fn misunderstood(line: &str, lines: &[LimitLine]) -> Option<Phrase> {
     is_soft_alone.then(|| phrase!("limit-is-soft-alone"))
 }
 
+/// Names under which recipes make a group.
+const GROUPS_OF_RECIPES: [&str; 5] = ["audio", "realtime", "rt", "pipewire", "jackuser"];
+
+/// The group that a line for a user of its name was meant for. Users may be elsewhere than in
+/// /etc/passwd, so that it has to be known as a group.
+fn meant_group(machine: &Machine<'_>, line: &str) -> Option<String> {
+    let domain = line.split_whitespace().next()?;
+    let has = |text: &str| text.lines().any(|line| line.split(':').next() == Some(domain));
+    let is_user = has(&machine.text("etc/passwd")?);
+    let is_group = GROUPS_OF_RECIPES.contains(&domain)
+        || machine.text("etc/group").is_some_and(|groups| has(&groups));
+    (!is_user && is_group).then(|| domain.to_owned())
+}
+
+/// What a line sets, whether it is the soft limit, the hard one or both, and to what.
+struct Setting<'t> {
+    domain: &'t str,
+    kind: &'t str,
+    item: &'t str,
+    value: &'t str,
+}
+
+impl<'t> Setting<'t> {
+    fn of(line: &'t str) -> Option<Setting<'t>> {
+        let mut words = line.split_whitespace();
+        let (domain, kind, item) = (words.next()?, words.next()?, words.next()?);
+        Some(Setting { domain, kind, item, value: words.next()? })
+    }
+
+    /// Whether this one, further below, has another value in place of that.
+    fn replaces(&self, before: &Setting<'_>) -> bool {
+        let same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
+        self.domain == before.domain
+            && same(self.item, before.item)
+            && (self.kind == "-" || same(self.kind, before.kind))
+    }
+}
+
+/// The line that takes back what this one gives: of several for the same the last counts.
+pub(crate) fn taken_back(lines: &[LimitLine], place: usize) -> Option<&LimitLine> {
+    let before = Setting::of(&lines[place].text)?;
+    let mut after =
+        lines[place + 1..].iter().filter_map(|line| Some((line, Setting::of(&line.text)?)));
+    let (last, setting) = after.rfind(|(_, setting)| setting.replaces(&before))?;
+    (setting.value != before.value).then_some(last)
+}
+
 fn shown(text: &str) -> String {
     text.chars().take(MAX_SHOWN).collect()
 }
@@ -116,7 +163,7 @@ fn shown(text: &str) -> String {
 /// Lines that give nobody anything, or not what was meant, and files that are not read.
 pub(crate) fn passed_over(machine: &Machine<'_>) -> Option<Seen> {
     let lines = limit_lines(machine);
-    let wrong = lines.iter().filter_map(|line| {
+    let wrong = lines.iter().enumerate().filter_map(|(place, line)| {
         let (text, file) = (shown(&line.text), &line.file);
         if let Some((word, meant)) = unknown(&line.text) {
             let word = shown(&word);
@@ -125,7 +172,15 @@ pub(crate) fn passed_over(machine: &Machine<'_>) -> Option<Seen> {
                 "'{text}' in /{file} gives nothing, because it has '{word}'{meant}"
             )));
         }
-        let why = misunderstood(&line.text, &lines)?;
+        let of_user =
+            || Some(phrase!("limit-is-of-a-user", group = meant_group(machine, &line.text)?));
+        // What a file says twice, its author sees.
+        let of_other = || {
+            let last = taken_back(&lines, place).filter(|last| last.file != line.file)?;
+            let (last, file) = (shown(&last.text), format!("/{}", last.file));
+            Some(phrase!("limit-is-taken-back", last, file))
+        };
+        let why = misunderstood(&line.text, &lines).or_else(of_user).or_else(of_other)?;
         Some(phrase!("limit-line", line = text, file = format!("/{file}"), why))
     });
     // Backups and what a package left have other endings.
@@ -167,6 +222,32 @@ mod tests {
         }
     }
 
+    /// Without the `@` it is for a user.
+    #[test]
+    fn a_line_for_a_user_that_is_a_group_is_named() {
+        let said = |passwd: &str, group: &str, domain: &str| {
+            let (_dir, root) = lay(&[
+                ("etc/passwd", passwd),
+                ("etc/group", group),
+                ("etc/security/limits.d/a.conf", &format!("{domain} - rtprio 95")),
+            ]);
+            finding(&root, "rights-limits", None).map(|finding| finding.found)
+        };
+        let root = "root:x:0:0::/:/bin/sh";
+        let named = |name: &str| {
+            Some(format!(
+                "'{name} - rtprio 95' in /etc/security/limits.d/a.conf gives nothing, because \
+                 /etc/passwd has no user {name} (the name of a group needs an @)"
+            ))
+        };
+        assert_eq!(said(root, "", "audio"), named("audio"));
+        assert_eq!(said(root, "studio:x:900:bob", "studio"), named("studio"));
+        assert_eq!(said(root, "", "@audio"), None);
+        // One that the network knows.
+        assert_eq!(said(root, "studio:x:900:bob", "bob"), None);
+        assert_eq!(said("audio:x:70:70::/:/bin/sh", "", "audio"), None);
+    }
+
     /// With `priority` in place of `rtprio`, all programs of a robot's user ran at nice 19.
     #[test]
     fn lines_that_give_something_else_than_was_meant() {
@@ -189,6 +270,17 @@ mod tests {
         ] {
             assert_eq!(said("a.conf", line), Some(format!("'{line}' in {file} {why}")), "{line}");
         }
+        let both = [
+            (
+                "etc/security/limits.d/audio.conf",
+                "@audio - rtprio 95\n@audio - memlock unlimited\n",
+            ),
+            ("etc/security/limits.d/zz.conf", "@audio - rtprio 0\n@audio soft memlock 64\n"),
+        ];
+        let (_dir, root) = lay(&both);
+        let taken = "'@audio - rtprio 95' in /etc/security/limits.d/audio.conf does not count, \
+                     because '@audio - rtprio 0' in /etc/security/limits.d/zz.conf comes later";
+        assert_eq!(finding(&root, "rights-limits", None).unwrap().found, taken);
         let unread = "/etc/security/limits.d/audio is not read, because its name does not end in \
                       .conf";
         assert_eq!(said("audio", "@audio - rtprio 95"), Some(unread.to_owned()));
