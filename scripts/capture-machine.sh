@@ -21,7 +21,7 @@ for file in proc/version proc/cmdline proc/stat proc/interrupts proc/cpuinfo pro
     sys/kernel/mm/transparent_hugepage/enabled sys/kernel/mm/ksm/run sys/hypervisor/type sys/class/dmi/id/sys_vendor \
     sys/class/dmi/id/product_name sys/class/dmi/id/bios_vendor proc/device-tree/hypervisor/compatible \
     run/.containerenv run/host/container-manager run/systemd/container run/systemd/timesync/synchronized \
-    etc/security/limits.conf etc/chrony/chrony.conf etc/chrony.conf etc/ntp.conf etc/ntpsec/ntp.conf \
+    etc/tuned/active_profile etc/tlp.conf etc/security/limits.conf etc/chrony/chrony.conf etc/chrony.conf etc/ntp.conf etc/ntpsec/ntp.conf \
     sys/devices/system/cpu/cpuidle/current_driver sys/devices/system/cpu/smt/control sys/kernel/security/lockdown \
     sys/devices/virtual/workqueue/cpumask sys/devices/system/cpu/intel_pstate/no_turbo sys/devices/system/cpu/cpufreq/boost \
     sys/devices/system/cpu/cpuidle/current_driver \
@@ -53,7 +53,8 @@ for file in proc/irq/*/smp_affinity_list proc/irq/*/effective_affinity_list sys/
     sys/devices/system/cpu/cpu*/thermal_throttle/*_throttle_count \
     sys/devices/system/cpu/cpu*/cpufreq/energy_performance_preference \
     sys/kernel/mm/transparent_hugepage/hugepages-*/enabled sys/fs/cgroup/cpu/cpu.cfs_* \
-    etc/security/limits.d/*.conf etc/chrony/conf.d/*.conf \
+    etc/security/limits.d/*.conf etc/chrony/conf.d/*.conf etc/tlp.d/*.conf run/tlp/* \
+    etc/tuned/*/tuned.conf usr/lib/tuned/*/tuned.conf usr/lib/tuned/profiles/*/tuned.conf \
     etc/default/grub.d/*.cfg boot/loader/entries/*.conf efi/loader/entries/*.conf boot/efi/loader/entries/*.conf; do
     print "$file"
 done

@@ -3,6 +3,7 @@
 
 use super::finding::{ALL, Check, Seen, check, tunable};
 use super::machine::{Machine, Purpose};
+use super::power_daemons::chooses_governor;
 use super::words::{cpu_words, each_of};
 use plan::CpuId;
 use std::collections::BTreeMap;
@@ -110,7 +111,12 @@ fn governor(machine: &Machine<'_>) -> Option<Seen> {
     });
     let scaling = scaling_cpus(machine)?;
     if !scaling.is_empty() {
-        return Seen::bad(words(&found).into(), raise(machine, &scaling));
+        let write = raise(machine, &scaling);
+        let (found, action) = match chooses_governor(machine, write.clone()) {
+            Some((what, action)) => (format!("{}. {what}", words(&found)), action),
+            None => (words(&found), write),
+        };
+        return Seen::bad(found.into(), action);
     }
     // A frequency that stays is repeatable, and may have been chosen for its heat. It is still
     // slow.

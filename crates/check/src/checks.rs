@@ -3,6 +3,7 @@
 
 use super::finding::{Check, Finding, Seen, Status};
 use super::machine::{CheckOptions, Machine};
+use super::power_daemons::with_tuned;
 use super::{
     area_arguments, area_battery, area_board, area_clock, area_cokernel, area_container,
     area_cores, area_firmware, area_frequency, area_groups, area_interrupts, area_kernel,
@@ -73,7 +74,7 @@ pub(crate) fn look(machine: &Machine<'_>, check: &Check) -> Option<Finding> {
     machine.take_unreadable();
     let seen =
         (check.look)(machine).or_else(|| Seen::unknown(machine.take_unreadable().first()?.clone()));
-    let Seen { status, found, action } = seen?;
+    let Seen { status, found, action } = with_tuned(machine, check.id, seen?);
     let status = if check.matters.contains(&machine.options.purpose) {
         status
     } else {

@@ -70,6 +70,7 @@ mod one_finding;
 mod pam_limits;
 #[cfg(test)]
 mod phrases_tests;
+mod power_daemons;
 mod preemption;
 mod recommended;
 mod refusal;
