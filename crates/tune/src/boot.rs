@@ -54,7 +54,7 @@ impl PlannedArgument {
 }
 
 /// Where arguments are written: a file that says so, and what to do.
-const PLACES: [(&str, &str); 6] = [
+const PLACES: [(&str, &str); 9] = [
     ("boot/firmware/cmdline.txt", "/boot/firmware/cmdline.txt (all in its one line), then reboot"),
     ("boot/cmdline.txt", "/boot/cmdline.txt (all in its one line), then reboot"),
     (
@@ -70,6 +70,16 @@ const PLACES: [(&str, &str); 6] = [
         "GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then sudo grub-mkconfig -o \
          /boot/grub/grub.cfg, and reboot",
     ),
+    // It makes extlinux.conf.
+    (
+        "usr/sbin/u-boot-update",
+        "U_BOOT_PARAMETERS in /etc/default/u-boot, then sudo u-boot-update, and reboot",
+    ),
+    (
+        "boot/extlinux/extlinux.conf",
+        "the line APPEND of the label that is booted in /boot/extlinux/extlinux.conf, then reboot",
+    ),
+    ("boot/armbianEnv.txt", "the line extraargs= in /boot/armbianEnv.txt, then reboot"),
     (
         "etc/kernel/cmdline",
         "/etc/kernel/cmdline (one line), then sudo kernel-install add-all, and reboot",

@@ -12,9 +12,12 @@ pub enum LoaderError {
         "no place known where this machine's boot loader has the kernel's arguments. Looked for \
          /etc/default/grub (GRUB), loader/entries in /boot, /efi and /boot/efi and \
          /etc/kernel/cmdline (systemd-boot), /boot/firmware/cmdline.txt and /boot/cmdline.txt \
-         (Raspberry Pi)"
+         (Raspberry Pi), /boot/extlinux/extlinux.conf and /boot/armbianEnv.txt (U-Boot)"
     )]
     NoPlace,
+    /// None of them is here, or only one that is not written: what is to be done by hand.
+    #[error("{what}. Nothing was written. By hand: {todo}")]
+    ByHand { what: String, todo: String },
     /// It is not known which of them boots the machine.
     #[error("this machine has several: {}. Name the one that boots it with --place", listed(.0))]
     Several(Vec<LoaderPlace>),

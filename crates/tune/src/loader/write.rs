@@ -66,7 +66,10 @@ impl BootPlan {
         root: &HostRoot,
         place: Option<LoaderPlace>,
     ) -> Result<LoaderWrite, LoaderError> {
-        let place = LoaderPlace::find(root, place)?;
+        let place = LoaderPlace::find(root, place).map_err(|error| match error {
+            LoaderError::NoPlace => by_hand(self),
+            other => other,
+        })?;
         if place == LoaderPlace::Grub && grub::uses_entries(root) {
             return Err(LoaderError::Entries(grubby(self)));
         }
@@ -266,6 +269,30 @@ fn grubby(plan: &BootPlan) -> String {
     };
     let added: Vec<&str> = plan.arguments.iter().map(|argument| argument.text.as_str()).collect();
     format!("sudo grubby --update-kernel=ALL{removed} --args='{}'", added.join(" "))
+}
+
+/// What is to be done where no known file of a boot loader is, or only one that is named: such
+/// files have a label for each kernel, or are read by a script.
+fn by_hand(plan: &BootPlan) -> LoaderError {
+    let added: Vec<&str> = plan.changes.iter().map(|change| change.to.as_str()).collect();
+    let removed: Vec<&str> =
+        plan.changes.iter().filter_map(|change| change.from.as_deref()).collect();
+    let mut todo = match added.join(" ") {
+        all if all.is_empty() => "nothing, this kernel was booted with all of them".to_owned(),
+        all => format!("add {all}"),
+    };
+    if !removed.is_empty() {
+        todo += &format!(" in place of {}", removed.join(" "));
+    }
+    let what = match plan.place {
+        Some(place) => {
+            todo += &format!(". Where: {place}");
+            "teiji does not write where this machine's boot loader has the kernel's arguments"
+                .to_owned()
+        }
+        None => LoaderError::NoPlace.to_string(),
+    };
+    LoaderError::ByHand { what, todo }
 }
 
 /// Writes a file, and reads it back.

@@ -161,10 +161,36 @@ fn what_is_not_certain_is_refused() {
 
 #[test]
 fn without_a_place_or_with_several_nothing_is_written() {
-    assert!(
-        error(Machine::new(&[]).write())
-            .starts_with("no place known where this machine's boot loader has")
-    );
+    let todo = "Nothing was written. By hand: add isolcpus=managed_irq,domain,1-3 nohz_full=1-3 \
+                rcu_nocbs=1-3 irqaffinity=0 in place of rcu_nocbs=0";
+    let said = format!("{}. {todo}", LoaderError::NoPlace);
+    assert_eq!(error(Machine::new(&[]).write()), said);
+    for (file, place) in [
+        (
+            "boot/extlinux/extlinux.conf",
+            "the line APPEND of the label that is booted in /boot/extlinux/extlinux.conf, then \
+             reboot",
+        ),
+        ("boot/armbianEnv.txt", "the line extraargs= in /boot/armbianEnv.txt, then reboot"),
+        (
+            "usr/sbin/u-boot-update",
+            "U_BOOT_PARAMETERS in /etc/default/u-boot, then sudo u-boot-update, and reboot",
+        ),
+    ] {
+        let machine = Machine::new(&[(file, "APPEND quiet\n")]);
+        let said = format!(
+            "teiji does not write where this machine's boot loader has the kernel's arguments. \
+             {todo}. Where: {place}"
+        );
+        assert_eq!(error(machine.write()), said);
+        assert_eq!(machine.plan(&[1]).place, Some(place));
+        assert_eq!(machine.read(file), "APPEND quiet\n");
+        assert!(!machine.root.path("var").exists());
+    }
+    let right = Machine::new(&[]);
+    std::fs::write(right.root.path("proc/cmdline"), right.arguments()).unwrap();
+    let nothing = "By hand: nothing, this kernel was booted with all of them";
+    assert!(error(right.write()).ends_with(nothing));
     let machine = Machine::new(&[
         (FILE, TEXT),
         ("etc/default/grub", "GRUB_TIMEOUT=1\n"),
