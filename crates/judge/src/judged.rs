@@ -3,7 +3,7 @@
 //! renderer has the words.
 
 use crate::Incomplete;
-use model::{Examined, Quantity, RowKind};
+use model::{Examined, Quantity, RowKind, WithoutPeriod};
 use plan::{Limit, Nanos};
 use serde::Serialize;
 use stats::Level;
@@ -193,6 +193,8 @@ pub enum Lacking {
     ColumnUnit,
     /// A period of the program: without one nobody knows what it missed.
     Period,
+    /// A period of these rows of the program.
+    PeriodOf(WithoutPeriod),
     /// Values of so many skipped rows, which never ran.
     ValuesOfSkipped(u64),
     /// Independent wake-ups, to compare any quantile.

@@ -11,7 +11,10 @@ use crate::ending::incomplete_among;
 use crate::judged::Judgement;
 use crate::meaning::{named, without_meaning};
 use crate::{Criterion, Incomplete, Judged, Lacking, Seen, Verdict, knows_order};
-use model::{Column, ColumnUnit, Examined, ProbeStatement, Quantity, Recorded, RowKind, Thread};
+use model::{
+    Column, ColumnUnit, Document, Examined, ProbeStatement, Quantity, Recorded, RowKind, Thread,
+    WithoutPeriod,
+};
 use plan::{Count, Figure, Limit, Nanos, Relation, Subject};
 use stats::{Analysis, Level, Statistics, Summary};
 use std::path::Path;
@@ -117,11 +120,15 @@ fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Lacki
     if without_meaning.is_some() {
         return without_meaning;
     }
-    if verdict == Verdict::Pass
-        && limit.names(Column::MISSED)
-        && examined.recordings().any(|recorded| recorded.document.has_no_period())
-    {
-        return Some(Lacking::Period);
+    if verdict == Verdict::Pass && limit.names(Column::MISSED) {
+        let documents = || examined.recordings().map(|recorded| &recorded.document);
+        if documents().any(Document::has_no_period) {
+            return Some(Lacking::Period);
+        }
+        let without: WithoutPeriod = documents().map(Document::without_period).sum();
+        if without.rows > 0 {
+            return Some(Lacking::PeriodOf(without));
+        }
     }
     if let Some(skipped) = without_skipped(limit, examined, verdict) {
         return Some(Lacking::ValuesOfSkipped(skipped));

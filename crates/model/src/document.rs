@@ -5,7 +5,7 @@
 //! and their JSON Schema in `docs/run.schema.json`. Times of CLOCK_MONOTONIC are ns since boot;
 //! `..._at` are RFC 3339 in UTC. What was not measured is `null` or absent, never 0.
 
-use crate::{Host, Lab, LoadEvidence, ProbeStatement, Thread, Warning};
+use crate::{Host, Lab, LoadEvidence, ProbeStatement, Thread, Warning, WithoutPeriod};
 use plan::{CpuId, Nanos, Run, Scheduling};
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +113,11 @@ impl Document {
     /// Whether a period was looked for in vain: then none that was missed is known.
     pub fn has_no_period(&self) -> bool {
         self.threads.iter().any(|thread| thread.evidence.periodic_rows == Some(0))
+    }
+
+    /// The rows of which no period is known.
+    pub fn without_period(&self) -> WithoutPeriod {
+        self.threads.iter().filter_map(|thread| thread.evidence.without_period).sum()
     }
 }
 

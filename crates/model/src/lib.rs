@@ -59,7 +59,7 @@ pub use run_identity::RunIdentity;
 pub use text::document_text;
 pub use thread::{
     ColumnFigures, Detail, HistogramDocument, Polling, RowCounts, Smis, SmisUnknown, Thread,
-    ThreadEvidence, WorstActivation, samples_file,
+    ThreadEvidence, WithoutPeriod, WorstActivation, samples_file,
 };
 pub use warning::{
     BusyCpu, FrequencyChange, MemoryNotLocked, NotHeld, OtherWarning, Steady, StolenTime, Warning,

@@ -5,6 +5,7 @@ use crate::ProbeStatement;
 use plan::{CpuId, Nanos, Scheduling};
 use serde::{Deserialize, Serialize};
 use stats::{Activations, Bucket, Summary};
+use std::iter::Sum;
 
 /// The name of the file with a thread's samples.
 pub fn samples_file(thread: usize) -> String {
@@ -258,6 +259,27 @@ pub struct ThreadEvidence {
     /// probe that looks for none. Where it is 0, nobody knows whether one was missed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub periodic_rows: Option<u64>,
+    /// Of the program's other wake-ups by a timer, those of threads that had more than a few;
+    /// absent of a probe that looks for no period, and before it was counted.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub without_period: Option<WithoutPeriod>,
+}
+
+/// Wake-ups of a program by a timer of which no period is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WithoutPeriod {
+    pub rows: u64,
+    /// The program's threads that they are of.
+    pub threads: u64,
+}
+
+impl Sum for WithoutPeriod {
+    fn sum<I: Iterator<Item = WithoutPeriod>>(of: I) -> WithoutPeriod {
+        of.fold(WithoutPeriod::default(), |sum, WithoutPeriod { rows, threads }| WithoutPeriod {
+            rows: sum.rows.saturating_add(rows),
+            threads: sum.threads.saturating_add(threads),
+        })
+    }
 }
 
 #[cfg(test)]

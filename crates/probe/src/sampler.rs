@@ -3,7 +3,7 @@
 
 use crate::attachment::Attachment;
 use crate::outcome::{SampleError, Woken};
-use model::{Polling, Smis, Warning};
+use model::{Polling, Smis, Warning, WithoutPeriod};
 use plan::Nanos;
 
 /// The column that shows overruns.
@@ -161,9 +161,9 @@ pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
         0
     }
 
-    /// How many events are of a period that is known, if it looks for one, asked after the last
-    /// one.
-    fn periodic_rows(&self) -> Option<u64> {
+    /// How many events are of a period that is known, and those of which none is, if it looks for
+    /// one, asked after the last one.
+    fn periodic_rows(&self) -> Option<(u64, WithoutPeriod)> {
         None
     }
 

@@ -7,7 +7,7 @@ use crate::outcome::{SampleError, Woken};
 use crate::ring::slots_for;
 use crate::sampler::{EventSource, Overrun, Sampler};
 use crate::{Consumer, Control, Counts, Cycle, Producer, cycle, events, ring, sys};
-use model::{Polling, Smis, Warning};
+use model::{Polling, Smis, Warning, WithoutPeriod};
 use plan::{CpuId, Nanos, Scheduling};
 use rustix::thread::Pid;
 use std::any::Any;
@@ -47,8 +47,9 @@ pub struct ThreadResult {
     /// How often it fell back to Linux between its first and its last row, on a co-kernel that
     /// said so.
     pub fallen_back: Option<u64>,
-    /// How many of its rows are of a period that is known; none of a probe that looks for none.
-    pub periodic_rows: Option<u64>,
+    /// How many of its rows are of a period that is known, and those of which none is; none of a
+    /// probe that looks for none.
+    pub periodic_rows: Option<(u64, WithoutPeriod)>,
     /// What its probe found that a reader has to know.
     pub warnings: Vec<Warning>,
 }

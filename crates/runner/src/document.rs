@@ -157,6 +157,7 @@ pub(crate) fn enter(
     thread.polling = result.and_then(|result| result.polled);
     thread.smis = result.and_then(|result| result.smis);
     let usage = result.and_then(|result| result.usage);
+    let periodic_rows = result.and_then(|result| result.periodic_rows);
     thread.evidence = ThreadEvidence {
         minor_faults: usage.map(|usage| usage.minor_faults),
         major_faults: usage.map(|usage| usage.major_faults),
@@ -164,7 +165,8 @@ pub(crate) fn enter(
         involuntary_switches: usage.map(|usage| usage.involuntary_switches),
         samples_lost: (on_time + late).saturating_sub(woken),
         fallen_back: result.and_then(|result| result.fallen_back),
-        periodic_rows: result.and_then(|result| result.periodic_rows),
+        periodic_rows: periodic_rows.map(|(known, _)| known),
+        without_period: periodic_rows.map(|(_, without)| without),
     };
 }
 

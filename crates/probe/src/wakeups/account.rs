@@ -31,7 +31,7 @@ pub(crate) struct Wakeup {
     pub(crate) running: i64,
     /// Deadlines that passed since the one before.
     pub(crate) missed: i64,
-    /// Whether the period of its timer is known.
+    /// Whether it is one of a known period, so that 0 missed says something.
     pub(crate) is_periodic: bool,
 }
 
@@ -91,8 +91,13 @@ impl Clocks {
 #[derive(Clone, Copy, Debug)]
 struct Armed {
     planned: i64,
-    missed: i64,
-    is_periodic: bool,
+    missed: Option<i64>,
+}
+
+impl Armed {
+    fn missed(self) -> i64 {
+        self.missed.unwrap_or(0)
+    }
 }
 
 /// A wake-up that is under way.
@@ -237,7 +242,7 @@ impl Account {
     /// What was under way may have gone on unseen.
     fn forget(&mut self, each: &mut impl FnMut(Found)) {
         for thread in &mut self.threads {
-            thread.carried += thread.sleeper.map_or(0, |timer| timer.missed)
+            thread.carried += thread.sleeper.map_or(0, Armed::missed)
                 + thread.begun.map_or(0, |begun| begun.missed);
             thread.begun.iter().for_each(|begun| each(begun.unseen()));
             (thread.sleeper, thread.begun, thread.is_running) = (None, None, false);
@@ -263,13 +268,9 @@ impl Account {
             if is_absolute { clock } else { clock.filter(|clock| *clock != REALTIME) }
         };
         if function == functions.sleeper && !event.in_interrupt {
-            let missed = if is_absolute { thread.deadlines.next(expires) } else { 0 };
-            let is_periodic = is_absolute && thread.deadlines.is_periodic();
-            thread.sleeper = Some(Armed {
-                planned: clocks.monotonic(expires, clock(made)),
-                missed,
-                is_periodic,
-            });
+            let missed = if is_absolute { thread.deadlines.next(expires) } else { None };
+            let planned = clocks.monotonic(expires, clock(made));
+            thread.sleeper = Some(Armed { planned, missed });
             return;
         }
         if function == 0 || !functions.process.contains(&function) {
@@ -286,12 +287,8 @@ impl Account {
         });
         if let Some(known) = place.and_then(|place| self.timers.get_mut(place)) {
             let missed = known.deadlines.next(expires);
-            let is_periodic = known.deadlines.is_periodic();
-            known.armed = Some(Armed {
-                planned: clocks.monotonic(expires, clock(known.clock)),
-                missed,
-                is_periodic,
-            });
+            let planned = clocks.monotonic(expires, clock(known.clock));
+            known.armed = Some(Armed { planned, missed });
         }
     }
 
@@ -309,8 +306,8 @@ impl Account {
             cause: if timer.is_some() { Cause::Timer } else { Cause::Other },
             planned: timer.map_or(event.time, |timer| timer.planned),
             woken: event.time,
-            missed: std::mem::take(&mut thread.carried) + timer.map_or(0, |timer| timer.missed),
-            is_periodic: timer.is_some_and(|timer| timer.is_periodic),
+            missed: std::mem::take(&mut thread.carried) + timer.map_or(0, Armed::missed),
+            is_periodic: timer.is_some_and(|timer| timer.missed.is_some()),
             while_running: thread.is_running,
             left: false,
         });

@@ -18,34 +18,27 @@ pub(crate) struct Deadlines {
 }
 
 impl Deadlines {
-    /// Takes the next deadline, and says how many passed since the one before: 0 where no period is
-    /// known.
-    pub(crate) fn next(&mut self, deadline: i64) -> i64 {
-        let Some(distance) = self
-            .last
-            .replace(deadline)
-            .map(|last| deadline - last)
-            .filter(|distance| *distance > TOLERANCE_NS)
-        else {
+    /// Takes the next deadline, and says how many passed since the one before: none where that is
+    /// not known, because there is no period or the distance is not of it.
+    pub(crate) fn next(&mut self, deadline: i64) -> Option<i64> {
+        let distance = deadline - self.last.replace(deadline)?;
+        if distance <= TOLERANCE_NS {
             self.equal = 0;
-            return 0;
-        };
+            // A sleep that was interrupted goes on until the same time.
+            return self.period.filter(|_| distance >= -TOLERANCE_NS).map(|_| 0);
+        }
         // A period that was missed again and again is not a longer one.
-        if let Some(passed) = self.period.and_then(|period| passed(distance, period)) {
+        let passed = self.period.and_then(|period| passed(distance, period));
+        if passed.is_some() {
             return passed;
         }
         self.equal =
             if (distance - self.distance).abs() <= TOLERANCE_NS { self.equal + 1 } else { 1 };
         self.distance = distance;
-        if self.equal >= EQUAL {
+        (self.equal >= EQUAL).then(|| {
             self.period = Some(distance);
-        }
-        0
-    }
-
-    /// Whether a period is known, so that 0 passed says something.
-    pub(crate) const fn is_periodic(&self) -> bool {
-        self.period.is_some()
+            0
+        })
     }
 }
 
@@ -60,7 +53,7 @@ fn passed(distance: i64, period: i64) -> Option<i64> {
 mod tests {
     use super::*;
 
-    fn passed(distances: &[i64]) -> Vec<i64> {
+    fn passed(distances: &[i64]) -> Vec<Option<i64>> {
         let (mut deadlines, mut time) = (Deadlines::default(), 1_000_000);
         deadlines.next(time);
         let next = |distance: &i64| {
@@ -74,7 +67,7 @@ mod tests {
     fn what_passed_is_counted_once_a_period_is_known() {
         assert_eq!(
             passed(&[500, 500, 500, 500, 2_000, 500, 1_000, 1_001]),
-            [0, 0, 0, 0, 3, 0, 1, 1]
+            [None, None, Some(0), Some(0), Some(3), Some(0), Some(1), Some(1)]
         );
     }
 
@@ -82,19 +75,33 @@ mod tests {
     fn missed_again_and_again_is_no_longer_period() {
         assert_eq!(
             passed(&[500, 500, 500, 1_000, 1_000, 1_000, 1_000, 500]),
-            [0, 0, 0, 1, 1, 1, 1, 0]
+            [None, None, Some(0), Some(1), Some(1), Some(1), Some(1), Some(0)]
         );
     }
 
     #[test]
     fn a_new_period_is_learned() {
-        assert_eq!(passed(&[500, 500, 500, 720, 720, 720, 1_440]), [0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(
+            passed(&[500, 500, 500, 720, 720, 720, 1_440]),
+            [None, None, Some(0), None, None, Some(0), Some(1)]
+        );
         // One that was learned from every other deadline.
-        assert_eq!(passed(&[1_000, 1_000, 1_000, 500, 500, 500, 1_000]), [0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(
+            passed(&[1_000, 1_000, 1_000, 500, 500, 500, 1_000]),
+            [None, None, Some(0), None, None, Some(0), Some(1)]
+        );
+    }
+
+    #[test]
+    fn an_interrupted_sleep_passes_nothing() {
+        assert_eq!(
+            passed(&[500, 500, 500, 0, 500, -500, 500]),
+            [None, None, Some(0), Some(0), Some(0), None, Some(0)]
+        );
     }
 
     #[test]
     fn irregular_sleeps_have_no_deadlines_to_miss() {
-        assert_eq!(passed(&[500, 510, 493, 1_505, 502, 0, -4, 800]), [0; 8]);
+        assert_eq!(passed(&[500, 510, 493, 1_505, 502, 0, -4, 800]), [None; 8]);
     }
 }

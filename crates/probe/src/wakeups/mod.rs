@@ -3,12 +3,13 @@
 //!
 //! `trace.rs` records the events of the program alone, in an instance of tracefs of our own;
 //! `event.rs` reads them as they are stored; `account.rs` makes wake-ups of them, which is pure;
-//! `source.rs` hands those over, and `program.rs` is the program: one that runs, or one that is
+//! `source.rs` hands those over; `periods.rs` counts those of a known period; and `program.rs` is the program: one that runs, or one that is
 //! started.
 
 mod account;
 mod deadlines;
 mod event;
+mod periods;
 mod program;
 mod source;
 #[expect(

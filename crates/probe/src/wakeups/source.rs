@@ -2,13 +2,14 @@
 //! Wake-ups as rows, for the engine.
 
 use super::account::{Account, Cause, Clocks, Found, Wakeup};
+use super::periods::Periods;
 use super::program::Program;
 use super::trace::Trace;
 use crate::attachment::Attachment;
 use crate::clock::ns_of;
 use crate::outcome::{SampleError, Woken};
 use crate::sampler::{Awaited, EventSource};
-use model::Warning;
+use model::{Warning, WithoutPeriod};
 use plan::Nanos;
 use rustix::time::{ClockId, DynamicClockId, clock_gettime, clock_gettime_dynamic};
 use std::collections::VecDeque;
@@ -60,8 +61,7 @@ pub(crate) struct Wakeups {
     events_lost: u64,
     /// Rows with values were handed over.
     has_rows: bool,
-    /// Of them, those of a timer of which the period is known.
-    periodic_rows: u64,
+    periods: Periods,
 }
 
 impl Wakeups {
@@ -88,7 +88,7 @@ impl Wakeups {
             told_lost: 0,
             events_lost: 0,
             has_rows: false,
-            periodic_rows: 0,
+            periods: Periods::default(),
         })
     }
 
@@ -131,7 +131,7 @@ impl Wakeups {
         }
         let wakeup = self.rows.pop_front()?;
         self.has_rows = true;
-        self.periodic_rows += u64::from(wakeup.is_periodic);
+        self.periods.take(&wakeup);
         Some(Awaited::Event(Nanos(wakeup.running), columns(&wakeup)))
     }
 
@@ -276,8 +276,8 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
         self.untraced
     }
 
-    fn periodic_rows(&self) -> Option<u64> {
-        Some(self.periodic_rows)
+    fn periodic_rows(&self) -> Option<(u64, WithoutPeriod)> {
+        Some((self.periods.periodic(), self.periods.without()))
     }
 }
 

@@ -231,6 +231,7 @@ impl Synthetic {
                 samples_lost: 0,
                 fallen_back: None,
                 periodic_rows: None,
+                without_period: None,
             },
         }
     }

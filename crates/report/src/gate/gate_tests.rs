@@ -195,6 +195,29 @@ fn what_was_missed_is_not_known_without_a_period() {
     assert_eq!(of([&[0, 1], &[0, 0]], Some(0)), fail);
 }
 
+/// One thread with a period says nothing of another one, which may be the loop.
+#[test]
+fn what_was_missed_is_not_known_where_a_thread_has_no_period() {
+    let of = |missed: [&[i32]; 2], rows: u64, threads: u64| {
+        let mut of = with_columns([&[5_000, 7_000], &[9_000, 1_000]], missed);
+        for thread in &mut of.recorded.document.threads {
+            thread.evidence.periodic_rows = Some(1_000);
+        }
+        let without_period = Some(model::WithoutPeriod { rows, threads });
+        of.recorded.document.threads[0].evidence.without_period = without_period;
+        let judgement = judged("missed==0", &of);
+        (judgement.verdict, judgement.seen, judgement.lacking)
+    };
+    let none: [&[i32]; 2] = [&[0, 0], &[0, 0]];
+    let why = "no period was found for 1,200 wake-ups by timers of 2 threads, so nobody knows what \
+               they missed";
+    let lacking = (Verdict::NotEnough, "not known".to_owned(), Some(why.to_owned()));
+    assert_eq!(of(none, 1_200, 2), lacking);
+    assert_eq!(of(none, 0, 0), (Verdict::Pass, "0 in 4 activations".to_owned(), None));
+    let fail = (Verdict::Fail, "1 in 4 activations".to_owned(), None);
+    assert_eq!(of([&[0, 1], &[0, 0]], 1_200, 2), fail);
+}
+
 /// A row that never ran has no time that could be judged, unless that time shows how late rows
 /// were.
 #[test]

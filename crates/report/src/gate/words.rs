@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A criterion, what was seen and what is lacking, in the current language.
 
-use crate::format::{self, count, exact_micros, ratio as at_scale};
-use crate::language::tr;
+use crate::format::{self, count, counted, exact_micros, ratio as at_scale};
+use crate::language::{texts, tr};
 use crate::sections::caveats::incomplete_reason;
 use crate::sections::rows::Rows;
 use judge::{Criterion, Judged, Lacking, Seen};
-use model::Quantity;
+use model::{Quantity, WithoutPeriod};
 use plan::{Figure, Limit, Subject};
 
 /// The criterion: a limit as it was written.
@@ -166,6 +166,11 @@ pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
         Lacking::Column => tr!(probe_has_no_such_column),
         Lacking::ColumnUnit => tr!(column_is_of_other_kind),
         Lacking::Period => tr!(no_period_was_found),
+        Lacking::PeriodOf(WithoutPeriod { rows, threads }) => tr!(
+            no_period_was_found_for,
+            rows = counted(rows, texts::n_wake_ups),
+            threads = counted(threads, texts::n_threads)
+        ),
         Lacking::ValuesOfSkipped(skipped) => {
             tr!(skipped_have_no_value, skipped = count(skipped))
         }

@@ -3,22 +3,29 @@
 //! for, and deadlines of jobs. One period can make the largest interval, and of those before a
 //! wake-up that was on time no latency says anything.
 
-use crate::format;
-use crate::language::tr;
+use crate::format::{self, counted};
+use crate::language::{texts, tr};
 use crate::overview::Overview;
-use model::{Column, Recorded};
+use model::{Column, Document, Recorded, WithoutPeriod};
 
-/// `, 12 periods missed` of all of them together; empty where none is known to be, and where no
-/// period was found that is said. Of deadlines it is said that none is too, since rows that are on
+/// `, 12 periods missed` of all of them together; empty where none is known to be. Where no period
+/// was found, of the program or of some of its threads, that is said. Of deadlines it is said that none is too, since rows that are on
 /// time may have missed theirs.
 pub(crate) fn in_words(all: &[Overview<'_>]) -> String {
+    let documents = || all.iter().map(|overview| &overview.recorded.document);
+    let has_no_period = documents().any(Document::has_no_period);
     let periods = match all.iter().filter_map(|overview| of_events(overview.recorded)).sum() {
-        0 if all.iter().any(|overview| overview.recorded.document.has_no_period()) => {
-            tr!(no_period_found)
-        }
+        0 if has_no_period => tr!(no_period_found),
         0 => String::new(),
         1 => tr!(n1_period_missed),
         more => tr!(n_periods_missed, n = format::count(more)),
+    };
+    let without: WithoutPeriod = documents().map(Document::without_period).sum();
+    let without = match without.threads {
+        threads if threads > 0 && !has_no_period => {
+            tr!(no_period_found_for, threads = counted(threads, texts::n_threads))
+        }
+        _ => String::new(),
     };
     let deadlines = all.iter().map(|overview| total(overview.recorded, Column::DEADLINE_MISSED));
     let deadlines = match deadlines.flatten().reduce(u64::saturating_add) {
@@ -27,7 +34,7 @@ pub(crate) fn in_words(all: &[Overview<'_>]) -> String {
         Some(1) => tr!(n1_deadline_missed),
         Some(more) => tr!(n_deadlines_missed, n = format::count(more)),
     };
-    periods + &deadlines
+    periods + &without + &deadlines
 }
 
 /// How many periods of a recording of events. Those of planned rows are skipped rows.
@@ -83,6 +90,11 @@ mod tests {
         let mut without_period = missed(&[0, 0], None);
         without_period.document.threads[0].evidence.periodic_rows = Some(0);
         assert_eq!(words(&[without_period]), ", no period found");
+        let mut of_some = missed(&[0, 1], None);
+        let evidence = &mut of_some.document.threads[0].evidence;
+        evidence.periodic_rows = Some(2);
+        evidence.without_period = Some(WithoutPeriod { rows: 500, threads: 1 });
+        assert_eq!(words(&[of_some]), ", 1 period missed, no period found for 1 thread");
         // These are said to be skipped.
         assert_eq!(words(&[missed(&[0, 1], Some(2))]), "");
         let headline = Headline::new(&Overview::all(&[missed(&[0, 12], None)]));

@@ -244,6 +244,46 @@ fn without_a_period_none_is_known_not_to_be_missed() {
     assert!(gate.code == Some(3) && words(&gate.out).contains(why), "{gate:?}");
 }
 
+/// One thread with a period beside one that sleeps from one wake-up on: only as a process of the
+/// next test.
+#[test]
+fn a_program_with_one_loop_of_two() {
+    if std::env::var_os("TEIJI_TEST_PROGRAM").is_none() {
+        return;
+    }
+    let sleeper = std::thread::spawn(|| {
+        (0..30).for_each(|_| std::thread::sleep(Duration::from_millis(10)));
+    });
+    let start = now();
+    (1..=60).for_each(|k| sleep_until(start + k * PERIOD));
+    sleeper.join().unwrap();
+}
+
+/// The thread without a period may be the one that is meant.
+#[test]
+fn a_period_of_one_thread_says_nothing_of_another() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    let Some(cpu) = traced_cpu_or_skip(&place) else { return };
+    let program = std::env::current_exe().unwrap();
+    let output = place.teiji(&format!(
+        "measure --probe app --wakeups timer -d 60s -q -o app.teiji --limit missed<1000 -- \
+         taskset -c {cpu} env TEIJI_TEST_PROGRAM=1 {} --exact \
+         app::a_program_with_one_loop_of_two",
+        program.display()
+    ));
+    let document = place.document("app.teiji");
+    assert!(periodic_rows(&document) > 40, "{document:?}");
+    let evidence = "/threads/0/evidence/without_period";
+    let rows = document.whole(&format!("{evidence}/rows"));
+    assert!((11..=31).contains(&rows), "{document:?}");
+    assert_eq!(document.whole(&format!("{evidence}/threads")), 1);
+    let words = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = format!("no period was found for {rows} wake-ups by timers of 1 thread");
+    assert!(output.code == Some(3) && words.contains(&why), "{output:?}");
+    assert!(words.contains(", no period found for 1 thread."), "{output:?}");
+}
+
 /// How many events the kernel had no room for, in all instances of its trace.
 fn lost_by_the_kernel() -> u64 {
     let below = |folder: PathBuf| {
