@@ -5,6 +5,7 @@
 use anyhow::{Context, anyhow};
 use report::{Paint, shown};
 use rustix::io::Errno;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
 use std::os::fd::AsFd;
@@ -195,7 +196,10 @@ pub fn check_places(files: &[&Path]) -> anyhow::Result<()> {
 }
 
 /// All of these files, or none of them: whatever fails, files that were there are as they were.
+/// Their names may be a stranger's, and a file may be shown by a terminal.
 pub fn write_together(files: &[(&Path, &str)]) -> anyhow::Result<()> {
+    let files: Vec<(&Path, Cow<'_, str>)> =
+        files.iter().map(|(path, content)| (*path, shown(content, Paint::Plain))).collect();
     for (place, (path, _)) in files.iter().enumerate() {
         anyhow::ensure!(
             !files[..place].iter().any(|(other, _)| is_same(other, path)),
@@ -206,7 +210,7 @@ pub fn write_together(files: &[(&Path, &str)]) -> anyhow::Result<()> {
     let named = |path: &Path| format!("cannot write {}", path.display());
     let mut written = Vec::new();
     let mut devices = Vec::new();
-    for (path, content) in files {
+    for (path, content) in &files {
         match replaced(path) {
             Some(target) => {
                 written.push(Written::beside(target, content).with_context(|| named(path))?)
@@ -217,7 +221,7 @@ pub fn write_together(files: &[(&Path, &str)]) -> anyhow::Result<()> {
     }
     // These cannot be undone, so nothing but renaming comes after them.
     devices.into_iter().try_for_each(|(path, content)| {
-        std::fs::write(path, content).with_context(|| named(path))
+        std::fs::write(path, content.as_bytes()).with_context(|| named(path))
     })?;
     let mut replaced: Vec<Replaced> = Vec::new();
     for file in written {

@@ -148,8 +148,14 @@ fn what_was_explained_before_is_drawn_without_a_guest() {
     let named =
         std::fs::read_to_string(&kept).unwrap().replace(r#"["yes","#, r#"["y\u001b[31m\u202e","#);
     std::fs::write(&kept, named).unwrap();
-    assert_eq!(place.teiji("explain rec.teiji --folded stacks --force").code, Some(0));
+    let drawn = place.teiji("explain rec.teiji --folded stacks --trace trace.json --force");
+    assert_eq!(drawn.code, Some(0), "{drawn:?}");
     assert_eq!(read("stacks"), format!("y\\u001b[31m\\u202e;free {latency_ns}\n"));
+    let trace = read("trace.json");
+    assert!(trace.contains(r#""name":"y\u001b[31m\u202e""#), "{trace}");
+    let events: Value = serde_json::from_str(&trace).unwrap();
+    let names = events["traceEvents"].as_array().unwrap().iter().map(|event| &event["name"]);
+    assert_eq!(names.filter(|name| **name == json!("y\u{1b}[31m\u{202e}")).count(), 1);
     // Nothing is known of others, and what the samples contradict was not explained.
     let needs_a_guest = |words: &str| {
         let asked = place.teiji(&format!("explain rec.teiji {words}"));

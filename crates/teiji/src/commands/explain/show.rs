@@ -61,8 +61,7 @@ impl Files {
         let picture = picture
             .map(|(path, worst)| (path, marked(&report::timeline_svg(worst, Language::English))));
         let folded = self.folded.as_deref().map(|path| {
-            let stacks = folded(accounts).context("the stacks are longer than any kernel's")?;
-            anyhow::Ok((path, report::shown(&stacks, report::Paint::Plain).into_owned()))
+            anyhow::Ok((path, folded(accounts).context("the stacks are longer than any kernel's")?))
         });
         let folded = folded.transpose()?;
         let trace =
