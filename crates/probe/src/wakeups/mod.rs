@@ -3,8 +3,8 @@
 //!
 //! `trace.rs` records the events of the program alone, in an instance of tracefs of our own;
 //! `event.rs` reads them as they are stored; `account.rs` makes wake-ups of them, which is pure;
-//! `source.rs` hands those over; `periods.rs` counts those of a known period; and `program.rs` is the program: one that runs, or one that is
-//! started.
+//! `source.rs` hands those over; `periods.rs` counts those of a known period; `program.rs` is the
+//! program: one that runs, or one that is started.
 
 mod account;
 mod deadlines;

@@ -9,8 +9,8 @@ use crate::overview::Overview;
 use model::{Column, Document, Recorded, WithoutPeriod};
 
 /// `, 12 periods missed` of all of them together; empty where none is known to be. Where no period
-/// was found, of the program or of some of its threads, that is said. Of deadlines it is said that none is too, since rows that are on
-/// time may have missed theirs.
+/// was found, of the program or of some of its threads, that is said. Of deadlines it is said that
+/// none is too, since rows that are on time may have missed theirs.
 pub(crate) fn in_words(all: &[Overview<'_>]) -> String {
     let documents = || all.iter().map(|overview| &overview.recorded.document);
     let has_no_period = documents().any(Document::has_no_period);
