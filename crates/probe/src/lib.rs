@@ -55,6 +55,7 @@ pub use memory::{MemoryLock, lock_memory, unlock_memory};
 pub use outcome::Woken;
 pub use probes::{
     ChosenProbe, PROBES, Probe, ProbeSetting, ProbeSettingError, SettingValues, choose, find,
+    owners,
 };
 pub use ring::Consumer;
 pub use signals::{ignores_signal, unblock_signals};

@@ -20,6 +20,7 @@ use system::rights;
 pub(super) const PROBE: Probe = Probe {
     needs: "tracefs with the events sched and timer, and the right to use it (root)",
     settings: &[PID, COMMAND, WAKEUPS],
+    example: Some((COMMAND, "./my-loop")),
     default_interval: EXPECTED,
     default_scheduling: Scheduling::OTHER,
     ..Probe::new("app", "wake-ups of another program, which runs or is started", |settings| {
@@ -94,19 +95,25 @@ impl SetProbe for Settings {
         }
     }
 
+    fn incomplete(&self) -> Option<&'static str> {
+        (self.pid.is_none() && self.command.is_none()).then_some(
+            "a program to measure: add -- ./my-loop or --pid N (in a plan, command = './my-loop' \
+             or pid = N)",
+        )
+    }
+
     fn conflict(&self, _: &Run) -> Option<SettingConflict> {
         match (self.pid, &self.command) {
             (Some(_), Some(_)) => {
                 conflict(PID.name, "one program is measured. Give a process or a command")
             }
-            (None, None) => conflict(PID.name, "no program is named. Give --pid N, or -- COMMAND"),
             (None, Some(command)) => {
                 let refused = rights::may_start_programs().err().map(|error| error.to_string());
                 let refused = refused
                     .or_else(|| wakeups::words(command).err().map(|error| error.to_string()));
                 refused.and_then(|reason| conflict(COMMAND.name, reason))
             }
-            (Some(_), None) => None,
+            (Some(_) | None, None) => None,
         }
     }
 

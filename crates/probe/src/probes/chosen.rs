@@ -50,11 +50,15 @@ pub fn choose(name: &str, settings: &ProbeSettings) -> Result<ChosenProbe, Probe
     Ok(ChosenProbe { probe, set, is_open, co_kernel: None })
 }
 
+/// The probes that have this setting.
+pub fn owners(setting: &str) -> Vec<&'static str> {
+    let has = |probe: &&Probe| probe.settings.iter().any(|one| one.name == setting);
+    PROBES.iter().filter(has).map(|probe| probe.name).collect()
+}
+
 /// What would be right in the place of a setting that this probe has not.
 fn settings_instead(probe: &Probe, setting: &str) -> String {
-    let names = |probe: &'static Probe| probe.settings.iter().map(|one| one.name);
-    let owners = PROBES.iter().filter(|other| names(other).any(|name| name == setting));
-    let owners: Vec<&str> = owners.map(|other| other.name).collect();
+    let owners = owners(setting);
     let own: Vec<&str> = probe.settings.iter().map(|one| one.name).collect();
     match (owners.is_empty(), own.is_empty()) {
         (false, _) => format!("it is one of the probe {}", owners.join(" and of ")),
@@ -119,6 +123,9 @@ impl ChosenProbe {
         }
         if let Some(limit) = self.max_threads().filter(|limit| asked > *limit) {
             return Err(ProbeSettingError::Threads { probe, limit, asked });
+        }
+        if let Some(what) = self.set.incomplete() {
+            return Err(ProbeSettingError::Incomplete { probe, what });
         }
         policy_conflict(self.probe, run).or_else(|| self.set.conflict(run)).map_or(
             Ok(()),

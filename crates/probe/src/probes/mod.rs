@@ -21,7 +21,7 @@ mod stream;
 mod timerlat;
 mod wakeup;
 
-pub use chosen::{ChosenProbe, choose};
+pub use chosen::{ChosenProbe, choose, owners};
 #[cfg(test)]
 pub(crate) use cyclic::Cyclic;
 pub(crate) use noise::Noise;
@@ -152,9 +152,9 @@ mod tests {
                 run.length = Length::DurationNs(Nanos::from_secs(1));
                 let statement = match statement(&run) {
                     // One setting may need another beside it.
-                    Err(ProbeSettingError::Conflict { .. }) => {
-                        choose(probe.name, &run.probe_settings).unwrap().statement(&run)
-                    }
+                    Err(
+                        ProbeSettingError::Conflict { .. } | ProbeSettingError::Incomplete { .. },
+                    ) => choose(probe.name, &run.probe_settings).unwrap().statement(&run),
                     statement => statement.unwrap(),
                 };
                 assert_eq!(statement.name, probe.name);

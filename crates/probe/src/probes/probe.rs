@@ -18,6 +18,8 @@ pub struct Probe {
     /// What can be set beside what every run has. A name means the same in every probe that has
     /// it.
     pub settings: &'static [ProbeSetting],
+    /// A setting that says what is measured, with a value as an example of it.
+    pub example: Option<(ProbeSetting, &'static str)>,
     /// Time from one row to the next, where nobody says another.
     pub default_interval: Nanos,
     /// How its threads are scheduled, where nobody says otherwise.
@@ -38,6 +40,7 @@ impl Probe {
             summary,
             needs: "nothing",
             settings: &[],
+            example: None,
             default_interval: Nanos::from_millis(1),
             default_scheduling: Scheduling::DEFAULT,
             set,
@@ -49,6 +52,11 @@ impl Probe {
 pub(super) trait SetProbe: Send + Sync {
     /// What it measures in a run. Its name is filled in.
     fn statement(&self, run: &Run) -> ProbeStatement;
+
+    /// What it measures, where its settings do not name it, and how they would.
+    fn incomplete(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Which setting cannot be as it is beside the others of a run.
     fn conflict(&self, _run: &Run) -> Option<SettingConflict> {

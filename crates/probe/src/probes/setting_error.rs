@@ -20,6 +20,12 @@ pub enum ProbeSettingError {
         /// What would be right in its place.
         instead: String,
     },
+    /// A command behind `--` for a probe that starts none.
+    #[error("the probe {probe} starts no command: to measure one, add --probe {owners}")]
+    NoCommand { probe: &'static str, owners: String },
+    /// A probe without what it measures.
+    #[error("the probe {probe} needs {what}")]
+    Incomplete { probe: &'static str, what: &'static str },
     /// Not a value of this setting.
     #[error("invalid value '{value}' for '{setting}' of the probe {probe}: {expected}")]
     Value { probe: &'static str, setting: &'static str, value: String, expected: String },
@@ -52,6 +58,8 @@ impl ProbeSettingError {
         match self {
             ProbeSettingError::NoProbe { .. }
             | ProbeSettingError::Several
+            | ProbeSettingError::NoCommand { .. }
+            | ProbeSettingError::Incomplete { .. }
             | ProbeSettingError::Lacks { .. } => "probe",
             ProbeSettingError::NoSetting { setting, .. } => setting,
             ProbeSettingError::Value { setting, .. }

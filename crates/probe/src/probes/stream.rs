@@ -22,7 +22,8 @@ use std::io;
 use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
-    needs: "something to read",
+    needs: "numbers to read: from standard input, or from what --from names",
+    example: Some((FROM, "numbers.txt")),
     settings: &[FROM, KIND, UNIT, HZ, PERIOD, WIDTH, BYTE_ORDER, SIGN, WRAP, BAUD],
     default_scheduling: Scheduling::OTHER,
     ..Probe::new(

@@ -56,7 +56,14 @@ impl ProbeFlags {
         // No argument of a process has a byte 0.
         let command = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default();
         self.settings.insert(COMMAND.to_owned(), command);
-        self.chosen = probe::choose(&self.name, &self.settings);
+        // Nobody named a setting.
+        self.chosen = probe::choose(&self.name, &self.settings).map_err(|error| match error {
+            ProbeSettingError::NoSetting { probe, setting, .. } if setting == COMMAND => {
+                let owners = probe::owners(COMMAND).join(" or --probe ");
+                ProbeSettingError::NoCommand { probe, owners }
+            }
+            error => error,
+        });
     }
 }
 
@@ -141,6 +148,20 @@ pub fn options_of_named(words: &[OsString]) -> String {
     });
     let probes = named.flat_map(|names| names.split(',')).flat_map(probe::find);
     probes.map(options).filter(|text| !text.is_empty()).map(|text| format!("\n{text}")).collect()
+}
+
+/// How a probe is asked for on the command line and in a plan, with what it is to measure.
+pub fn usage(name: &str, example: Option<&(ProbeSetting, &str)>) -> String {
+    let (words, line) = example.map_or_else(Default::default, |(setting, value)| {
+        let name = setting.name;
+        let words =
+            if name == COMMAND { format!(" -- {value}") } else { format!(" --{name} {value}") };
+        (words, format!("  {name} = \"{value}\"\n"))
+    });
+    format!(
+        "Measure: teiji measure --probe {name}{words}\nIn a plan:\n  [measure]\n  probe = \
+         \"{name}\"\n{line}"
+    )
 }
 
 /// The settings that a probe of this name has.

@@ -41,18 +41,19 @@ pub fn run(args: &Args) -> CommandResult {
         let paragraph = format!("Threads get {scheduling} here, not {asked}: {evidence}. {next}");
         text += &format!("\n{}", output::indented(&paragraph, 0));
     }
-    let name = match all[..] {
+    let (name, example) = match all[..] {
         [one] => {
             text += "\n";
             text += &probe_flags::options(one);
-            one.name
+            (one.name, one.example.as_ref())
         }
         _ => {
             text += "\nThe options of one: teiji probes NAME\n";
-            "NAME"
+            ("NAME", None)
         }
     };
-    say!("{text}Measure: teiji measure --probe {name}; in a plan: probe = \"{name}\"\n");
+    text += &probe_flags::usage(name, example);
+    output::say(&text);
     Ok(DONE)
 }
 

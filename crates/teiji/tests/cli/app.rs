@@ -560,7 +560,12 @@ fn a_program_that_is_not_there() {
         return;
     }
     for (flags, code, error) in [
-        ("", 2, "no program is named. Give --pid N, or -- COMMAND"),
+        (
+            "",
+            2,
+            "error: the probe app needs a program to measure: add -- ./my-loop or --pid N (in a \
+             plan, command = './my-loop' or pid = N)\n",
+        ),
         ("--pid 1 -- true", 2, "one program is measured"),
         (
             "--pid 1 -i 100us",

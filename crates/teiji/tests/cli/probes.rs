@@ -324,6 +324,25 @@ fn probes_are_listed() {
             assert!(alone.contains(options.trim_end()), "{options} in {alone}");
         }
     }
+    // What is typed as it stands there begins to measure, where this machine can.
+    for (name, words, line) in [
+        ("app", " -- ./my-loop", "  command = \"./my-loop\"\n"),
+        ("stream", " --from numbers.txt", "  from = \"numbers.txt\"\n"),
+        ("cyclic", "", ""),
+    ] {
+        let text = place.well(&format!("probes {name}")).out;
+        let plan = format!("  [measure]\n  probe = \"{name}\"\n{line}");
+        let usage = format!("\nMeasure: teiji measure --probe {name}{words}\nIn a plan:\n{plan}");
+        assert!(text.ends_with(&usage), "{text}");
+        std::fs::write(place.join("p.toml"), plan).unwrap();
+        let plan = place.teiji("run --dry-run p.toml");
+        assert!(matches!(plan.code, Some(0 | 4)), "{plan:?}");
+    }
+    let stream = place.well("probes stream").out;
+    assert!(
+        stream.contains("needs numbers to read: from standard input, or from what"),
+        "{stream}"
+    );
     let one = place.well("probes noise --json").out;
     assert_eq!(serde_json::from_str::<Value>(&one).unwrap()["probes"].as_array().unwrap().len(), 1);
 }
