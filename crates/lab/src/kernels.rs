@@ -12,6 +12,7 @@ use crate::file_error::FileError;
 use crate::image::{self, ImageError};
 use plan::Machine;
 use std::cmp::Ordering;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::{fmt, fs};
@@ -54,11 +55,7 @@ pub enum KernelName {
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// Not a name.
-    #[error(
-        "unknown kernel '{0}': expected debian:FLAVOUR, debian:FLAVOUR=VERSION or the path of \
-         an image; the flavours are {flavours}",
-        flavours = flavours(),
-    )]
+    #[error("unknown kernel '{0}': {expected}", expected = expected(.0))]
     Name(String),
     /// No place for a cache.
     #[error("cannot locate the kernel cache: set XDG_CACHE_HOME or HOME")]
@@ -90,8 +87,17 @@ pub enum KernelError {
     Image(#[from] ImageError),
 }
 
-fn flavours() -> String {
-    FLAVOURS.map(|flavour| flavour.name).join(", ")
+/// How a kernel is written; of a flavour alone, that one.
+fn expected(name: &str) -> String {
+    let flavours = FLAVOURS.map(|flavour| flavour.name);
+    if flavours.contains(&name) {
+        return format!("did you mean debian:{name}?");
+    }
+    format!(
+        "expected debian:FLAVOUR, debian:FLAVOUR=VERSION or the path of an image; the flavours \
+         are {}",
+        flavours.join(", ")
+    )
 }
 
 impl FromStr for KernelName {
@@ -149,9 +155,14 @@ impl Kernel {
     /// A kernel at a path, its configuration looked for where distributions put it.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is none. A bare word that names no file is a misspelt name.
     pub fn at(path: &Path) -> Result<Self, KernelError> {
-        let image = fs::canonicalize(path).map_err(FileError::of("read the kernel", path))?;
+        let image = fs::canonicalize(path).map_err(|error| match path.to_str() {
+            Some(name) if error.kind() == ErrorKind::NotFound && !name.contains('/') => {
+                KernelError::Name(name.to_owned())
+            }
+            _ => FileError::of("read the kernel", path)(error).into(),
+        })?;
         let name = image.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let config = name
             .split_once('-')

@@ -14,6 +14,7 @@ use stats::{
     Statistics, analyse, block_moments, summarise,
 };
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,17 +36,19 @@ impl Recording {
     /// When there is none, or it is none of ours, or of a later version.
     pub fn open(path: &Path) -> Result<Self, RecordingError> {
         let file = path.join(DOCUMENT);
-        let text = match read_text(&file) {
-            Err(RecordingError::Io { source, .. })
-                if matches!(
-                    source.kind(),
-                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-                ) && path.exists() =>
+        let text = read_text(&file).map_err(|error| match error {
+            RecordingError::Io { doing, source, .. }
+                if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
             {
-                return Err(RecordingError::not_a_recording(path));
+                if path.exists() {
+                    RecordingError::not_a_recording(path)
+                } else {
+                    // What is not there is what was named, not a file in it.
+                    RecordingError::Io { doing, path: path.to_owned(), source }
+                }
             }
-            text => text?,
-        };
+            error => error,
+        })?;
         let document = parse(&text).map_err(|why| RecordingError::Document { path: file, why })?;
         Ok(Recording { path: path.to_owned(), document, steps: ENVELOPE_STEPS })
     }

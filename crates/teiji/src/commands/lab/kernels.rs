@@ -113,8 +113,8 @@ pub fn fetch(args: &FetchArgs) -> CommandResult {
     for name in &args.names {
         if let Fetched::Kernel(KernelName::Path(path)) = name {
             refuse!(
-                "{} is a path: expected a kernel of Debian's such as debian:amd64, qemu or \
-                 qemu-arm",
+                "'{}' cannot be fetched: expected a kernel of Debian's such as debian:amd64, \
+                 qemu or qemu-arm",
                 path.display()
             );
         }
