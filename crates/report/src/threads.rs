@@ -15,7 +15,7 @@ use crate::sections::columns::{ColumnRow, Probes};
 use crate::sections::latencies::{FEW, Figure, Latencies, MANY, OrNothing};
 use crate::sections::{co_kernel, columns};
 use askama::Template;
-use model::{ColumnUnit, Examined, ProbeStatement, Recorded, Thread};
+use model::{ColumnUnit, Examined, ProbeStatement, Recorded, TakenBy, Thread};
 use plan::Count;
 use stats::{ExactRequest, Statistics};
 use std::str::FromStr;
@@ -157,6 +157,12 @@ impl<'r> Markdown<'r> {
             .map(|n| n.map(format::count).or_nothing())
     }
 
+    /// What the thread got. Of one that only reads it is no condition of the figures.
+    fn scheduling(&self, of: &Overview<'_>, thread: &Thread) -> String {
+        let measures = of.document().probe.taken_by() == TakenBy::OwnThreads;
+        measures.then(|| thread.granted()).or_nothing()
+    }
+
     fn as_measured(&self, of: &Overview<'_>) -> String {
         tr!(name_as_measured, name = in_markdown(&of.name))
     }
@@ -267,6 +273,7 @@ mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
     use model::{Beside, Column};
+    use plan::{Policy, Scheduling};
     use stats::{AfterOverrun, Span, analyse};
 
     #[test]
@@ -297,7 +304,7 @@ mod tests {
         let table = threads_markdown(&recordings, Language::English);
         assert!(
             table.contains("| few \\| here | 0 | ")
-                && table.ends_with(" | 1.0 | 1.8 | 1.0 | – | – | 2.5 |\n"),
+                && table.ends_with(" | 1.0 | 1.8 | 1.0 | – | – | 2.5 | SCHED_FIFO 90 |\n"),
             "{table}"
         );
     }
@@ -340,8 +347,8 @@ mod tests {
         );
         let table = threads_markdown(&recordings, Language::English);
         assert!(
-            table.contains("| max | Probe |\n")
-                && table.contains(" | 2.5 | spawn (method fork) |\n"),
+            table.contains("| max | Scheduling | Probe |\n")
+                && table.contains(" | 2.5 | SCHED_FIFO 90 | spawn (method fork) |\n"),
             "{table}"
         );
         assert!(table.contains("| recording | thread | column | min | mean |"), "{table}");
@@ -351,6 +358,21 @@ mod tests {
         );
         let cyclic = threads_markdown(&recordings[..1], Language::English);
         assert!(!cyclic.contains("Probe") && !cyclic.contains("column"), "{cyclic}");
+    }
+
+    /// What threads got, and not what was asked for. Of a thread that only reads it says nothing.
+    #[test]
+    fn a_row_names_its_policy_and_priority() {
+        let row = |scheduling, only_observes| {
+            let mut recorded = Synthetic::idle().threads(1).samples(&[1_000, 2_500]).build();
+            recorded.document.threads[0].scheduling = scheduling;
+            recorded.document.probe.only_observes = only_observes;
+            let table = threads_markdown(&[recorded], Language::English);
+            table.trim_end().rsplit(" | 2.5 | ").next().unwrap().to_owned()
+        };
+        assert_eq!(row(Scheduling { policy: Policy::Rr, prio: Some(7) }, false), "SCHED_RR 7 |");
+        assert_eq!(row(Scheduling::OTHER, false), "SCHED_OTHER |");
+        assert!(row(Scheduling::OTHER, true).starts_with("– | cyclic"));
     }
 
     #[test]

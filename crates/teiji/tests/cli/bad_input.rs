@@ -34,6 +34,11 @@ fn furnished() -> TestFolder {
     let faults = "[measure]\nsampels = 10\nprio = 120\npolicy = fast\n[vary]\nload = ['cup', \
                   'cpu', 'cpu']\n[limits]\nmax = 'low'\n[order]\nrepeat = 0\n";
     std::fs::write(place.join("faults.toml"), faults).unwrap();
+    std::fs::write(
+        place.join("policies.toml"),
+        "[measure]\nsamples = 10\nprio = 80\n[vary]\npolicy = ['other', 'fifo']\n",
+    )
+    .unwrap();
     std::fs::write(place.join("words.toml"), "[vary]\nload = ['none',\n  cpu]\n").unwrap();
     std::fs::write(
         place.join("guests.toml"),

@@ -14,8 +14,8 @@ use lab::KernelName;
 use load::Limits;
 use model::{Document, ProbeStatement};
 use plan::{
-    Combination, CpuId, GuestTime, PartOfPlan, Phase, Plan, PlanError, PlanErrors, ProcessCpus,
-    Run, Setting, Settle, Value,
+    Combination, CpuId, GuestTime, PartOfPlan, Phase, Plan, PlanError, PlanErrors, PolicyError,
+    ProcessCpus, Run, Setting, Settle, Value,
 };
 use std::collections::BTreeMap;
 
@@ -285,7 +285,7 @@ fn entry(
         let at = about.or(settings.last()).map_or(&plan.at, |setting| &setting.at);
         let of = if label.is_empty() { String::new() } else { format!("{label}: ") };
         let key = about.map(|setting| setting.key.clone());
-        (key, PlanError::at(at, format!("{of}{}", in_full(&error.into()))))
+        (key, PlanError::at(at, format!("{of}{}", in_a_plan(error))))
     };
     let run = match &entry.kernel {
         None => Some(run_on_this_machine(&entry.measured, cpus, load_limits).map_err(wrong)?),
@@ -304,6 +304,21 @@ fn entry(
     };
     entry.run = run;
     Ok(entry)
+}
+
+/// An error with what is to be written in a plan, where a command line would be changed in another
+/// way: there each line has its own policy and priority.
+fn in_a_plan(error: SettingError) -> String {
+    let SettingError::Scheduling(PolicyError::PriorityWithoutRealTime { prio, policy }) = error
+    else {
+        return in_full(&error.into());
+    };
+    let word = policy.trim_start_matches("SCHED_").to_lowercase();
+    format!(
+        "priority {prio} needs a real-time policy, but the policy is {policy}. To measure both, \
+         write policy = \"fifo\" and prio = {prio} below [measure], leave them out of [vary], and \
+         add policy = \"{word}\" and prio = \"none\" below [[include]]"
+    )
 }
 
 /// A run on this machine.
