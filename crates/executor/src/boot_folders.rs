@@ -56,6 +56,12 @@ pub fn boots(root: &Path) -> anyhow::Result<Vec<(PathBuf, Boot)>> {
     Ok(boots)
 }
 
+/// The kernel of the boot that a folder is of, where the folder's plan does not ask for that boot.
+pub fn unplanned_kernel(folder: &Path) -> Option<String> {
+    let boot = folder::boot(folder)?;
+    (!PlannedBoot::includes(&folder::planned_boots(folder), &boot)).then_some(boot.kernel)
+}
+
 /// Of the boots that the plan of these folders asks for, those that are not among them.
 pub fn boots_missing(folders: &[PathBuf]) -> Vec<PlannedBoot> {
     let made: Vec<Boot> = folders.iter().filter_map(|folder| folder::boot(folder)).collect();

@@ -80,6 +80,11 @@ impl PlannedBoot {
         planned_boots.iter().filter(|one| !met.contains(one)).cloned().collect()
     }
 
+    /// Whether a boot is one of these; any is where the plan asks for none.
+    pub fn includes(planned_boots: &[Self], boot: &Boot) -> bool {
+        planned_boots.is_empty() || planned_boots.iter().any(|one| one.is(boot))
+    }
+
     fn words(&self) -> Vec<&str> {
         self.append.iter().flat_map(|words| words.split_whitespace()).collect()
     }

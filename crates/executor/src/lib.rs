@@ -16,7 +16,7 @@ mod folder;
 mod resumed;
 mod setting_error;
 
-pub use boot_folders::{boots, boots_missing};
+pub use boot_folders::{boots, boots_missing, unplanned_kernel};
 pub use boots::{Boot, PlannedBoot};
 pub use execute::{
     CombinationEntry, EndedEarly, Event, Execution, GuestEnded, PlanObserver, PlanResult, RunMaker,

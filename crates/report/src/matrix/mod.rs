@@ -64,6 +64,8 @@ const MAX_RETAINED: usize = 256;
 #[derive(Debug, Default)]
 pub struct Matrix {
     title: Option<String>,
+    /// Kernels that were measured and that the plan does not ask for.
+    pub unplanned: Vec<String>,
     factors: Vec<Factor>,
     /// Places of the factors that take more than one value.
     varied: Vec<usize>,
@@ -157,6 +159,16 @@ impl Matrix {
         let varied =
             (0..factors.len()).filter(|factor| factors[*factor].values.len() > 1).collect();
         Matrix { title, factors, varied, rows, ..Matrix::default() }
+    }
+
+    /// The plan's title, which may name kernels that were not measured: then with those that were.
+    fn title(&self) -> Option<String> {
+        let title = self.title.clone()?;
+        if self.unplanned.is_empty() {
+            return Some(title);
+        }
+        let kernels = self.unplanned.join(texts::comma.said());
+        Some(tr!(title_of_unplanned, title, kernels))
     }
 
     /// The value that a factor has in a row; none where the combination does not say.

@@ -182,7 +182,7 @@ impl Matrix {
             if plan.is_empty() { texts::phases_of_a_run.said() } else { texts::a_plan.said() };
         Page {
             frame: Frame::new(
-                self.title.as_deref().unwrap_or(untitled),
+                self.title().as_deref().unwrap_or(untitled),
                 &headline.in_words(),
                 self.measured(),
                 &self.probes,
@@ -247,8 +247,8 @@ impl Matrix {
     /// How much was measured, in one line.
     fn about(&self) -> String {
         let runs: u64 = self.rows.iter().map(|row| u64::from(row.runs)).sum();
-        let title = self.title.iter().map(|title| format::clip(title, 200));
-        let mut parts: Vec<String> = title.collect();
+        let title = self.title().map(|title| format::clip(&title, 200));
+        let mut parts: Vec<String> = title.into_iter().collect();
         parts.push(counted(self.rows.len() as u64, texts::n_combinations));
         let identical: u64 = self.rows.iter().map(|row| u64::from(row.identical)).sum();
         let again = if identical > 0 {

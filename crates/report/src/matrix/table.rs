@@ -353,9 +353,11 @@ impl Matrix {
     pub fn painted(&self, paint: Paint, language: Language) -> String {
         in_language(language, || {
             let table = Table::new(self);
-            let mut out = self.title.as_ref().map_or_else(String::new, |title| {
-                format!("{}\n\n", title.replace(char::is_control, " "))
-            });
+            let mut out = String::new();
+            if let Some(title) = self.title() {
+                wrapped(&mut out, "", &title.replace(char::is_control, " "));
+                out.push('\n');
+            }
             out += &head::headline(&self.headline(), paint);
             out.push('\n');
             let (columns, alike, left_out) = table.shown_in_terminal();
@@ -390,10 +392,8 @@ impl Matrix {
             let plain = |text: &str| markdown(text);
             let (lines, texts) = table.shown(&table.columns());
             let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-            let mut out = self
-                .title
-                .as_ref()
-                .map_or_else(String::new, |title| format!("### {}\n\n", plain(title)));
+            let mut out =
+                self.title().map_or_else(String::new, |title| format!("### {}\n\n", plain(&title)));
             for (place, cells) in lines.iter().enumerate() {
                 out += &line(&cells.iter().map(|cell| plain(cell)).collect::<Vec<_>>());
                 if place == 0 {

@@ -20,7 +20,7 @@ fn two_busy_loops_beside_a_run_are_said_with_their_share() {
     assert_eq!(caveats.len(), 1);
     assert_eq!(
         (&*caveats[0].phrase, &*caveats[0].short),
-        ("other work used 79.0 % of CPU 1", "other work 79.0 %")
+        ("other work used 79.0 % of CPU 1", "other work 79.0 % of a CPU")
     );
     // A guest in virtual time has nothing else in it, and its kernel looks at the same moment
     // of each interval.

@@ -25,6 +25,7 @@ pub struct Joint {
     pub rows: Vec<Row>,
     limits: PlanLimits,
     incomplete: Vec<String>,
+    unplanned: Vec<String>,
 }
 
 /// The table of what was named, a folder of a plan among it.
@@ -56,6 +57,7 @@ impl Joint {
         let mut entries = Vec::new();
         let mut titles = Vec::new();
         let mut incomplete = Vec::new();
+        let mut unplanned = Vec::new();
         for one in all_named(paths)? {
             match one {
                 Named::Recording(path) => {
@@ -67,6 +69,7 @@ impl Joint {
                     entries.extend(of_plan(&begun)?);
                     titles.push(begun.plan.title);
                     incomplete.extend(begun.incomplete);
+                    unplanned.extend(begun.unplanned);
                 }
             }
         }
@@ -77,7 +80,7 @@ impl Joint {
         let title = if titles.len() == 1 { titles.pop().flatten() } else { None };
         let keys = varied(&entries);
         let rows = rows(&keys, entries);
-        Ok(Joint { title, keys, rows, limits: PlanLimits::read(paths)?, incomplete })
+        Ok(Joint { title, keys, rows, limits: PlanLimits::read(paths)?, incomplete, unplanned })
     }
 
     /// The table of all of it.
@@ -89,6 +92,7 @@ impl Joint {
             matrix.limits_of = self.limits.sources();
         }
         matrix.incomplete.clone_from(&self.incomplete);
+        matrix.unplanned.clone_from(&self.unplanned);
         let repeats = self.rows.iter().enumerate().flat_map(|(place, row)| {
             let recordings = row
                 .recordings
@@ -323,6 +327,7 @@ mod tests {
             rows: rows.iter().copied().map(row).collect(),
             limits: PlanLimits::default(),
             incomplete: Vec::new(),
+            unplanned: Vec::new(),
         };
         let sets = |joint: &Joint| -> Vec<(String, Vec<String>, bool)> {
             let (factor, sets) = joint.alike().unwrap();

@@ -369,6 +369,27 @@ fn a_dry_run_runs_nothing() {
     assert_eq!(place.listing(), before);
 }
 
+/// What is varied names a run. One of which nothing is varied is no bare number.
+#[test]
+fn a_dry_run_names_each_run() {
+    let place = TestFolder::new();
+    let dry = |text: &str| {
+        std::fs::write(place.join("plan.toml"), text).unwrap();
+        let out = place.well("run --dry-run plan.toml").out;
+        out.lines().take_while(|line| !line.contains("combination")).collect::<Vec<_>>().join("\n")
+    };
+    let measure = "[measure]\nsamples = 20\nthreads = 1\npolicy = 'fifo'\nprio = 80\n";
+    assert_eq!(dry(measure), "1  settings of [measure]");
+    // As docs/plans.md has policies beside one another.
+    let policies = format!("{measure}[[include]]\npolicy = 'other'\nprio = 'none'\n");
+    assert_eq!(dry(&policies), "1  settings of [measure]\n2  policy=other prio=none");
+    let repeated = format!("{measure}[order]\nrepeat = 2\n");
+    assert_eq!(
+        dry(&repeated),
+        "1  settings of [measure]  repeat 1\n2  settings of [measure]  repeat 2"
+    );
+}
+
 /// A board's two boots: what this kernel cannot measure is missing until another is booted.
 #[test]
 fn two_boots_in_one_folder() {
@@ -386,6 +407,22 @@ fn two_boots_in_one_folder() {
         "{output}"
     );
     let release = rustix::system::uname().release().to_str().unwrap().to_owned();
+    // That this kernel is neither of them is said before and after.
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let none_of_them = format!(
+        "This boot, {release}, is none that the plan asks for: kernel=9.9.9-vanilla; \
+         kernel=9.9.9-rt. It is measured beside them."
+    );
+    let dry = place.well("run --here --dry-run plan.toml").out;
+    assert!(words(&dry).ends_with(&none_of_them), "{dry}");
+    let begun = place.well("run --here plan.toml -q -o other");
+    assert!(words(&begun.err).contains(&none_of_them), "{begun:?}");
+    std::fs::remove_dir_all(place.join("other")).unwrap();
+    let title = format!("Two boots (measured on {release}, which the plan does not ask for) ");
+    for shown in ["show board", &format!("show board/{release}"), "show board --md"] {
+        let table = words(&place.well(shown).out);
+        assert!(table.trim_start_matches("### ").starts_with(&title), "{table}");
+    }
     let own = format!("board/{release}");
     assert_eq!(recordings(&place.join(&own)).len(), 2);
     // The same command measures nothing twice.

@@ -180,9 +180,11 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
     for (place, run) in runs.iter().enumerate() {
         let repeat =
             if plan.order.repeat > 1 { format!("  repeat {}", run.repeat) } else { String::new() };
-        text +=
-            format!("{:>width$}  {}{repeat}", place + 1, points[run.combination].label).trim_end();
-        text.push('\n');
+        let label = match points[run.combination].label.as_str() {
+            "" => "settings of [measure]",
+            label => label,
+        };
+        text += &format!("{:>width$}  {label}{repeat}\n", place + 1);
     }
     let combinations = counted(points.len(), "combination");
     text += &format!(
@@ -194,6 +196,10 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
         text += "The plan names no seed: each start shuffles the runs anew.\n";
     }
     programs::listed(&points).iter().for_each(|line| text += &format!("{line}\n"));
+    if args.here {
+        let boot = Boot::now().map_err(Failure::run_failed)?;
+        text.extend(unplanned(&planned_boots(args, path, &mut |_| ())?, &boot));
+    }
     output::say(&text);
     // What cannot begin here shows in the exit code too, after the list: that is of use on another
     // machine.
@@ -239,14 +245,14 @@ fn labels(points: &[PlanEntry]) -> Vec<String> {
 
 /// What this boot can measure, in a folder of its own among those of other boots.
 fn run_here(args: &Args, path: &Path) -> CommandResult {
-    let whole = read(path, true)?;
-    let whole = if args.quick { whole.quick()? } else { whole };
-    let whole = with_kernels(whole, true, &mut output::complain)?;
-    let planned_boots = PlannedBoot::from_plan(&whole)?;
+    let planned_boots = planned_boots(args, path, &mut output::complain)?;
     let plan = asked(args, path)?;
     let points = checked(&plan)?;
     programs::announce(&points);
     let boot = Boot::now().map_err(Failure::run_failed)?;
+    if let Some(text) = unplanned(&planned_boots, &boot) {
+        complain!("{}", text.trim_end());
+    }
     let root = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
     let others = executor::boots(&root)?;
     // All boots in one order, and of one plan: otherwise it is not the kernel they differ in.
@@ -284,6 +290,28 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
     let made: Vec<Boot> = others.into_iter().map(|(_, other)| other).chain([boot]).collect();
     say_boots(&root, path, &planned_boots, &made);
     Ok(outcome)
+}
+
+/// The boots that a plan asks for.
+fn planned_boots(
+    args: &Args,
+    path: &Path,
+    say: &mut dyn FnMut(&str),
+) -> anyhow::Result<Vec<PlannedBoot>> {
+    let whole = read(path, true)?;
+    let whole = if args.quick { whole.quick()? } else { whole };
+    PlannedBoot::from_plan(&with_kernels(whole, true, say)?)
+}
+
+/// What is to be known of a boot that the plan does not ask for.
+fn unplanned(planned_boots: &[PlannedBoot], boot: &Boot) -> Option<String> {
+    let asked: Vec<String> = planned_boots.iter().map(ToString::to_string).collect();
+    let text = format!(
+        "This boot, {}, is none that the plan asks for: {}. It is measured beside them.",
+        boot.kernel,
+        asked.join("; ")
+    );
+    (!PlannedBoot::includes(planned_boots, boot)).then(|| output::indented(&text, 0))
 }
 
 /// Which boots are there, and which are not.

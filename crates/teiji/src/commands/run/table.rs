@@ -50,6 +50,8 @@ pub struct Begun {
     pub runs: Vec<(PlannedRun, Option<PathBuf>)>,
     /// Recordings of runs that did not come to their end.
     pub incomplete: Vec<String>,
+    /// The kernel of a boot that the plan does not ask for.
+    pub unplanned: Option<String>,
 }
 
 impl Begun {
@@ -77,7 +79,8 @@ impl Begun {
         }
         let incomplete =
             executor::incomplete(path)?.iter().map(|path| path.display().to_string()).collect();
-        Ok(Begun { plan, keys, combinations, runs, incomplete })
+        let unplanned = executor::unplanned_kernel(path);
+        Ok(Begun { plan, keys, combinations, runs, incomplete, unplanned })
     }
 
     /// What a setting is in a combination, as the plan writes it.
@@ -102,6 +105,7 @@ pub fn table(path: &Path, detail: TableDetail) -> anyhow::Result<Matrix> {
         Matrix::new(begun.plan.title.clone(), lines.keys.clone(), lines.values.into_iter());
     matrix.limits.clone_from(&begun.plan.limits);
     matrix.incomplete.clone_from(&begun.incomplete);
+    matrix.unplanned.extend(begun.unplanned.clone());
     // Several phases in one round are as many runs, and what was not alike is in several lines.
     let is_numbered = lines.count == begun.combinations.len();
     let mut of_line: Vec<u32> = vec![0; lines.count];
@@ -281,7 +285,8 @@ mod tests {
         let run = |combination, repeat| (PlannedRun { combination, repeat }, None);
         let runs = vec![run(0, 1), run(1, 1), run(0, 2), run(1, 2), run(0, 3)];
         let keys = vec!["load".to_owned()];
-        let begun = Begun { plan, keys, combinations, runs, incomplete: Vec::new() };
+        let (incomplete, unplanned) = (Vec::new(), None);
+        let begun = Begun { plan, keys, combinations, runs, incomplete, unplanned };
         let known = |policy: &str, is_as_asked| {
             let value = policy.to_owned();
             Some(vec![InForce { name: "policy", value, is_as_asked }])
