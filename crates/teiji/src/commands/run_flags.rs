@@ -38,15 +38,17 @@ pub struct RunFlags {
     /// Do not hold /dev/cpu_dma_latency at 0: allow the idle states that are configured
     #[arg(long, help_heading = WHAT, hide_short_help = true)]
     no_dma_latency: bool,
-    /// Time from one activation or trial of a thread to the next, or a rate: 200us, 1kHz; a bare
-    /// number counts µs [default: 1ms, but for some probes]
+    /// Time from one wake-up of a thread to the next, or a rate: 200us, 1kHz; a bare number counts
+    /// µs [default: 1ms, but for some probes]
     ///
-    /// Also a part of a second, such as 1/1024s. An activation is a wake-up that is due.
+    /// Also a part of a second, such as 1/1024s. Of a probe that starts something, such as spawn,
+    /// from one trial to the next.
     #[arg(short, long, value_name = "TIME", allow_hyphen_values = true, help_heading = WHEN)]
     interval: Option<Interval>,
-    /// Activations or trials due per thread, instead of a length
+    /// Number of wake-ups per thread, instead of a length
     ///
-    /// N x interval is the length of the run.
+    /// N x interval is the length of the run. Each that was due counts, also one that was skipped.
+    /// Of a probe that starts something, such as spawn, the number of trials.
     #[arg(
         short = 'n',
         long,
@@ -69,8 +71,10 @@ pub struct RunFlags {
         help_heading = WHEN,
     )]
     duration: Option<Length>,
-    /// End the run, with exit code 1, when a latency exceeds this, or an interval differs from its
-    /// period by more, either way
+    /// Stop with exit code 1 as soon as a latency exceeds TIME
+    ///
+    /// Where intervals are measured (probes rtc and hpet), as soon as one differs from its period
+    /// by more, either way.
     #[arg(
         short,
         long,
@@ -132,7 +136,8 @@ pub struct RunFlags {
         help_heading = WHERE,
     )]
     pub threads: Option<usize>,
-    /// Keep the CPUs busy meanwhile, or those of cpus=: hackbench, cpu@50%,cpus=0-1 [repeatable]
+    /// A load to run meanwhile: hackbench, or cpu@50%,cpus=0-1 for half of CPUs 0 and 1
+    /// [repeatable]
     ///
     /// NAME[@LEVEL][,key=value]..., such as hackbench,groups=10,cpus=0+2-3. docs/loads.md
     /// describes them.
