@@ -318,7 +318,7 @@ fn translated(words: &[&str], all: BTreeSet<String>) -> Translation {
             translation.left_out(word, "no flag takes it");
         }
     }
-    translation.say_what_differs_unsaid();
+    translation.add_what_differs_unsaid();
     translation
 }
 
@@ -348,6 +348,8 @@ struct Translation {
     all: BTreeSet<String>,
     /// One CPU is named, and no more.
     names_one_cpu: bool,
+    /// One thread is asked for.
+    names_one_thread: bool,
 }
 
 impl Translation {
@@ -394,6 +396,7 @@ impl Translation {
         }
         self.names_one_cpu |=
             flag.long == "affinity" && value.is_some_and(|cpus| cpus.parse::<u32>().is_ok());
+        self.names_one_thread |= flag.long == "threads" && value == Some("1");
         let instead: Vec<String> = match (flag.long, &flag.here, value) {
             ("affinity", _, Some(_)) if self.has(&["smp"]) => {
                 return self.left_out(&shown, "cyclictest ignores it with -S");
@@ -447,34 +450,36 @@ impl Translation {
         self.lines.push(format!("  {shown:<10}  leave it out: {why}"));
     }
 
-    /// What cyclictest does where nothing is said, and teiji does not.
-    fn say_what_differs_unsaid(&mut self) {
+    /// What cyclictest does where nothing is said, and teiji does not: the command has it.
+    fn add_what_differs_unsaid(&mut self) {
         if self.lines.is_empty() {
             return;
         }
         if !self.has(&["p", "prio", "priority", "policy"]) {
-            self.lines.push(
-                "  without -p  cyclictest's threads are SCHED_OTHER, teiji's SCHED_FIFO 90: \
-                 --policy other is the same"
-                    .to_owned(),
+            self.add(
+                "-p",
+                "cyclictest's threads are SCHED_OTHER, teiji's SCHED_FIFO 90",
+                ["--policy", "other"],
             );
         }
-        if !self.has(&["threads", "smp"]) {
-            if !self.names_one_cpu {
-                self.lines.push(
-                    "  without -t  cyclictest starts one thread, teiji one on each CPU: -t 1 is \
-                     the same"
-                        .to_owned(),
-                );
-                self.same(["-t", "1"]);
-            }
-        } else if !self.has(&["distance"]) && !self.has(HISTOGRAMS) {
-            self.lines.push(
-                "  without -d  cyclictest lengthens each further thread's interval: --distance \
-                 500us is the same"
-                    .to_owned(),
+        let has_threads = self.has(&["threads", "smp"]);
+        if !has_threads && !self.names_one_cpu {
+            self.add("-t", "cyclictest starts one thread, teiji one on each CPU", ["-t", "1"]);
+        }
+        let has_further_threads = has_threads && !self.names_one_thread;
+        if has_further_threads && !self.has(&["distance"]) && !self.has(HISTOGRAMS) {
+            self.add(
+                "-d",
+                "cyclictest lengthens each further thread's interval",
+                ["--distance", "500us"],
             );
         }
+    }
+
+    fn add(&mut self, without: &str, differs: &str, same: [&str; 2]) {
+        let [flag, value] = same;
+        self.lines.push(format!("  without {without}  {differs}: {flag} {value} is the same"));
+        self.same(same);
     }
 
     /// Nothing where no word differs.
@@ -538,30 +543,39 @@ mod tests {
     #[test]
     fn cyclictest_command_lines() {
         for (line, translated) in [
-            ("measure -m -S -p 90 -i 200 -l 1000", "teiji measure -p 90 -i 200 -n 1000"),
+            (
+                "measure -m -S -p 90 -i 200 -l 1000",
+                "teiji measure -p 90 -i 200 -n 1000 --distance 500us",
+            ),
             ("measure -mSp90 -i200 -h 400 -D 10m", "teiji measure -p 90 -i 200 -d 10m"),
-            ("measure --smp -a -t -n -d 0", "teiji measure"),
-            ("measure -a 1-3 -t 2 -l 5 -q", "teiji measure -a 1-3 -t 2 -n 5 -q"),
-            ("measure -t -a 1 -D 1h --histogram=400", "teiji measure -a 1 -d 1h"),
+            ("measure --smp -a -t -n -d 0", "teiji measure --policy other"),
+            (
+                "measure -a 1-3 -t 2 -l 5 -q",
+                "teiji measure -a 1-3 -t 2 -n 5 -q --policy other --distance 500us",
+            ),
+            ("measure -t -a 1 -D 1h --histogram=400", "teiji measure -a 1 -d 1h --policy other"),
             (
                 "measure --mlockall --priority=80 --loops=9 --breaktrace=100",
                 "teiji measure -p 80 -n 9 -b 100 -t 1",
             ),
-            ("measure -m -d 10s", "teiji measure -d 10s -t 1"),
-            ("measure -m -D 10 -d 500 -A", "teiji measure -d 10 --distance 500 --aligned -t 1"),
-            ("measure -t5 -n", "teiji measure -t 5"),
+            ("measure -m -d 10s", "teiji measure -d 10s --policy other -t 1"),
+            (
+                "measure -m -D 10 -d 500 -A",
+                "teiji measure -d 10 --distance 500 --aligned --policy other -t 1",
+            ),
+            ("measure -t5 -n", "teiji measure -t 5 --policy other --distance 500us"),
             (
                 "measure -p 90 -m -c 0 -i 200 -n -v 100 -q -l 5000",
                 "teiji measure -p 90 -i 200 -q -n 5000 -t 1",
             ),
-            ("measure -D 30 -i 1000 -m", "teiji measure -d 30 -i 1000 -t 1"),
-            ("measure -m -a 1 -i 200", "teiji measure -a 1 -i 200"),
-            ("measure -m -a -i 200", "teiji measure -i 200 -t 1"),
-            ("measure -a 1-2 -m", "teiji measure -a 1-2 -t 1"),
-            ("measure -a 1 -S -m", "teiji measure"),
-            ("measure -S -d 300 -h 400", "teiji measure"),
-            ("measure --distance=300 -S -h 400", "teiji measure"),
-            ("measure -S -d 300 -D 1h", "teiji measure --distance 300 -d 1h"),
+            ("measure -D 30 -i 1000 -m", "teiji measure -d 30 -i 1000 --policy other -t 1"),
+            ("measure -m -a 1 -i 200", "teiji measure -a 1 -i 200 --policy other"),
+            ("measure -m -a -i 200", "teiji measure -i 200 --policy other -t 1"),
+            ("measure -a 1-2 -m", "teiji measure -a 1-2 --policy other -t 1"),
+            ("measure -a 1 -S -m", "teiji measure --policy other --distance 500us"),
+            ("measure -S -d 300 -h 400", "teiji measure --policy other"),
+            ("measure --distance=300 -S -h 400", "teiji measure --policy other"),
+            ("measure -S -d 300 -D 1h", "teiji measure --distance 300 -d 1h --policy other"),
         ] {
             assert_eq!(command(line), translated, "{line}");
         }
@@ -579,14 +593,17 @@ mod tests {
     #[test]
     fn what_is_to_be_written_can_be_read() {
         for (line, translated) in [
-            ("measure --priority -p -i 10000", "teiji measure -i 10000 -t 1"),
-            ("measure -m -p -p -i 10000 -t5", "teiji measure -i 10000 -t 5"),
-            ("measure -t1 -m -p -n -i 10000 -l", "teiji measure -t 1 -i 10000"),
-            ("measure -S -i", "teiji measure"),
-            ("measure -S --interval -p 90", "teiji measure -p 90"),
-            ("measure -S -D", "teiji measure"),
-            ("measure -S -p 0", "teiji measure --policy other"),
-            ("measure -S --priority=0 -l 9", "teiji measure --policy other -n 9"),
+            ("measure --priority -p -i 10000", "teiji measure -i 10000 --policy other -t 1"),
+            (
+                "measure -m -p -p -i 10000 -t5",
+                "teiji measure -i 10000 -t 5 --policy other --distance 500us",
+            ),
+            ("measure -t1 -m -p -n -i 10000 -l", "teiji measure -t 1 -i 10000 --policy other"),
+            ("measure -S -i", "teiji measure --policy other --distance 500us"),
+            ("measure -S --interval -p 90", "teiji measure -p 90 --distance 500us"),
+            ("measure -S -D", "teiji measure --policy other --distance 500us"),
+            ("measure -S -p 0", "teiji measure --policy other --distance 500us"),
+            ("measure -S --priority=0 -l 9", "teiji measure --policy other -n 9 --distance 500us"),
         ] {
             assert_eq!(command(line), translated, "{line}");
         }
@@ -623,6 +640,8 @@ mod tests {
             "measure -h400 -m -t 2",
             "measure -m -D 10",
             "measure -m -a 1",
+            "measure -p 80 -i 1000 -l 100000 -a2 -t1",
+            "measure -t 1 -m",
             "measure -S -d 300",
         ] {
             assert!(!lengthens(line), "{line}");
