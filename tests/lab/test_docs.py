@@ -59,6 +59,10 @@ class Docs(Lab):
         self.assertEqual(self.prints("probes.md"), 3)
 
     @long
+    def test_too_short_a_run(self):
+        self.assertEqual(self.prints("../README.md", "ten.teiji"), 1)
+
+    @long
     def test_skipped_periods(self):
         self.assertEqual(self.prints("tour.md", "idle.teiji", "hog.py"), 3)
 
@@ -88,6 +92,7 @@ def commands(block):
 def shape(text, explained):
     """Its words, and a sign for each figure, unless a build decides how many there are. Without what a machine is warned of."""
     text = re.split(r"^Warning:", text, maxsplit=1, flags=re.MULTILINE)[0]
+    text = re.sub(r"^ *Caution:.*\n", "", text, flags=re.MULTILINE)
     tokens = [token.strip(".,:;()") for token in text.split()]
     words = [token for token in tokens if re.fullmatch(r"[A-Za-z][A-Za-z'-]*", token)]
     if explained:
