@@ -4,6 +4,7 @@
 use model::LoadFailure;
 use plan::{CpuId, LoadSpec};
 use serde::{Deserialize, Serialize};
+use std::io;
 
 /// How many things a task can count.
 pub(crate) const COUNTERS: usize = 4;
@@ -86,4 +87,42 @@ pub(crate) enum Report {
     Died { failure: LoadFailure },
     /// The load cannot be run.
     Failed { error: String },
+}
+
+/// An error of the kernel's, with what a load needs where that is what the machine refuses.
+pub(crate) fn explained(error: &io::Error) -> String {
+    let why = match error.raw_os_error() {
+        Some(libc::EMFILE) => {
+            "; it needs more open files at once than the limit of a process: raise it (ulimit -n), \
+             or ask for a smaller load"
+        }
+        Some(libc::ENFILE) => {
+            "; it needs more open files than this machine allows: raise /proc/sys/fs/file-max, or \
+             ask for a smaller load"
+        }
+        Some(libc::ENOMEM) => {
+            "; it needs more memory than is free or allowed (ulimit -v, the memory limit of the \
+             cgroup): ask for a smaller load"
+        }
+        _ => "",
+    };
+    format!("{error}{why}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_the_machine_is_named() {
+        let of = |errno| explained(&io::Error::from_raw_os_error(errno));
+        assert_eq!(
+            of(libc::EMFILE),
+            "Too many open files (os error 24); it needs more open files at once than the limit of \
+             a process: raise it (ulimit -n), or ask for a smaller load"
+        );
+        assert!(of(libc::ENFILE).contains("raise /proc/sys/fs/file-max"));
+        assert!(of(libc::ENOMEM).contains("the memory limit of the cgroup"));
+        assert_eq!(explained(&io::Error::other("its threads ended")), "its threads ended");
+    }
 }

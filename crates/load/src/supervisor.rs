@@ -6,7 +6,7 @@
 
 use crate::load_types::LoadType;
 use crate::options::CommonOptions;
-use crate::report::{BEGIN, GO, MEASURED_FROM, Report, SupervisorArgument};
+use crate::report::{BEGIN, GO, MEASURED_FROM, Report, SupervisorArgument, explained};
 use crate::settling::{Settling, WINDOW_NS};
 use crate::spec;
 use crate::sys::{self, SingleThreaded};
@@ -46,7 +46,8 @@ pub fn worker(order: &str) -> ExitCode {
         })
         .and_then(|argument| supervise(&argument));
     let Err(error) = result else { return ExitCode::SUCCESS };
-    if say(&Report::Failed { error: error.to_string() }).is_err() {
+    let error = explained(&error);
+    if say(&Report::Failed { error: error.clone() }).is_err() {
         let _ = writeln!(io::stderr(), "{error}");
     }
     ExitCode::FAILURE
