@@ -424,7 +424,7 @@ mod tests {
         let blocks: Vec<&str> = page.split("```toml\n").skip(1).collect();
         let blocks: Vec<&str> =
             blocks.iter().map(|block| block.split("```").next().unwrap()).collect();
-        let [whole, more, quick] = blocks[..] else { panic!("{} blocks", blocks.len()) };
+        let [whole, more, policies, quick] = blocks[..] else { panic!("{} blocks", blocks.len()) };
         let example =
             Plan::read(Path::new("plan.toml"), &mut |_| Ok([whole, more, quick].concat()))
                 .unwrap_or_else(|error| panic!("{error}"));
@@ -433,6 +433,10 @@ mod tests {
         // 2 kernels, 3 intervals, 3 loads, without one and with one more.
         assert_eq!(points(&example, &cpus).unwrap().len(), 2 * 3 * 3 - 2 + 1);
         assert_eq!(points(&example.quick().unwrap(), &cpus).unwrap().len(), 2 * 3 + 1);
+        let beside = Plan::read(Path::new("plan.toml"), &mut |_| Ok(policies.to_owned())).unwrap();
+        let scheduling = |entry: &PlanEntry| entry.run.as_ref().unwrap().scheduling.to_string();
+        let beside: Vec<String> = points(&beside, &cpus).unwrap().iter().map(scheduling).collect();
+        assert_eq!(beside, ["SCHED_FIFO 80", "SCHED_OTHER"]);
         let row = |line: &str| {
             let (name, rest) = line.strip_prefix("| `")?.split_once(".toml` | ")?;
             Some((name.to_owned(), rest.split(' ').next()?.parse().ok()?))
