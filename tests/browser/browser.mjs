@@ -50,11 +50,26 @@ async function browser(file) {
     page.on('requestfailed', (request) => complaints.push(`request failed: ${request.url()}`));
     if (settings.width) await page.setViewportSize({ width: settings.width, height: 900 });
     await page.emulateMedia({ colorScheme: settings.scheme ?? 'light', media: settings.media ?? 'screen' });
+    await page.addInitScript(noteTexts);
     await page.goto(address);
     await settled(page);
     return page;
   };
   return { open, close };
+}
+
+/** Before a page's own scripts: every text that is drawn, and whether an edge of its canvas cuts it. */
+function noteTexts() {
+  window.drawnTexts = [];
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.fillText = function noted(text, x, y, ...rest) {
+    const box = this.measureText(text);
+    const corners = [[x - box.actualBoundingBoxLeft, y - box.actualBoundingBoxAscent], [x + box.actualBoundingBoxRight, y + box.actualBoundingBoxDescent]].map(([left, top]) => this.getTransform().transformPoint({ x: left, y: top }));
+    // Letters are smoothed by up to a pixel.
+    const cut = corners.some((corner) => corner.x < -1 || corner.y < -1 || corner.x > this.canvas.width + 1 || corner.y > this.canvas.height + 1);
+    window.drawnTexts.push({ text, cut });
+    return fillText.call(this, text, x, y, ...rest);
+  };
 }
 
 /** Charts are drawn in the next frames. */

@@ -139,6 +139,18 @@ describe('the report page', () => {
     await page.close();
   });
 
+  test('cuts no label of a chart, on a narrow or a wide screen', async () => {
+    for (const width of [320, 360, 412, 768, 1280]) {
+      const page = await open({ width });
+      for (const button of await page.locator('#histogram [data-x="linear"], #latency-over-time [data-panels="overlay"]').all()) await button.click();
+      await settled(page);
+      const texts = await page.evaluate(() => window.drawnTexts.filter(({ text }) => text !== ''));
+      assert.ok(texts.length > 20, `${texts.length} texts at ${width} px`);
+      assert.deepEqual([...new Set(texts.filter(({ cut }) => cut).map(({ text }) => text))], [], `cut at ${width} px`);
+      await page.close();
+    }
+  });
+
   test('draws every chart and asks nothing of anyone', async () => {
     const page = await open();
     const data = await embedded(page);

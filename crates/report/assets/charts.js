@@ -115,7 +115,8 @@ const Charts = (() => {
       width: Math.max(200, element.clientWidth),
       height,
       legend: { show: false },
-      padding: [10, 20, 0, 0],
+      // The last number of the horizontal axis stands half beyond it.
+      padding: [10, ({ axes: [{ _values: numbers }] }) => Math.max(20, 4 * (numbers?.at(-1)?.length ?? 0)), 0, 0],
       axes,
       scales,
       series: [{}, ...series],
@@ -123,6 +124,20 @@ const Charts = (() => {
       ...extra,
       cursor: { y: false, points: { show: false }, drag: { x: true, y: false, dist: 4 }, ...extra.cursor },
     };
+  }
+
+  /** The name of a line at `x`, to its left or right, moved to where all of it is within the plot, on whatever is drawn below it. */
+  function named({ ctx, bbox }, name, x, y, left) {
+    const gap = 5 * devicePixelRatio;
+    const { width } = ctx.measureText(name);
+    const beside = left ? x - gap - width : x + gap;
+    const from = Math.max(bbox.left + gap, Math.min(beside, bbox.left + bbox.width - gap - width));
+    ctx.setLineDash([]);
+    ctx.textAlign = 'left';
+    ctx.strokeStyle = variable('--paper');
+    ctx.lineWidth = 4 * devicePixelRatio;
+    ctx.strokeText(name, from, y);
+    ctx.fillText(name, from, y);
   }
 
   function interval(u, line) {
@@ -141,13 +156,7 @@ const Charts = (() => {
     ctx.lineTo(x, top + height);
     ctx.stroke();
     ctx.font = `${11 * devicePixelRatio}px ${variable('--font')}`;
-    const labelWidth = ctx.measureText(line.name).width + 6 * devicePixelRatio;
-    ctx.textAlign = x - labelWidth > left ? 'right' : 'left';
-    ctx.setLineDash([]);
-    ctx.strokeStyle = variable('--paper');
-    ctx.lineWidth = 4 * devicePixelRatio;
-    ctx.strokeText(line.name, x + (ctx.textAlign === 'right' ? -5 : 5) * devicePixelRatio, top + 12 * devicePixelRatio);
-    ctx.fillText(line.name, x + (ctx.textAlign === 'right' ? -5 : 5) * devicePixelRatio, top + 12 * devicePixelRatio);
+    named(u, line.name, x, top + 12 * devicePixelRatio, true);
     ctx.restore();
   }
 
@@ -265,8 +274,8 @@ const Charts = (() => {
 
   const inkOf = (limit) => variable({ pass: '--pass', fail: '--fail' }[limit.verdict] ?? '--unsure');
 
-  /** A line, a name on whatever is drawn below it, and a ground where nothing is to be. */
-  function limitDrawn(u, limit, [from, to], ground, [x, y], right) {
+  /** A line, its name, and a ground where nothing is to be. */
+  function limitDrawn(u, limit, [from, to], ground, [x, y], left) {
     const { ctx } = u;
     const dot = devicePixelRatio;
     ctx.save();
@@ -283,13 +292,8 @@ const Charts = (() => {
     ctx.moveTo(...from);
     ctx.lineTo(...to);
     ctx.stroke();
-    ctx.setLineDash([]);
     ctx.font = `600 ${11 * dot}px ${variable('--font')}`;
-    ctx.textAlign = right ? 'right' : 'left';
-    ctx.strokeStyle = variable('--paper');
-    ctx.lineWidth = 4 * dot;
-    ctx.strokeText(limit.name, x, y);
-    ctx.fillText(limit.name, x, y);
+    named(u, limit.name, x, y, left);
     ctx.restore();
   }
 
@@ -304,10 +308,9 @@ const Charts = (() => {
       const x = u.valToPos(us(limit.latency_ns), 'x', true);
       if (!(x >= left && x <= left + width)) return;
       const share = shares && limit.share > 0 ? Math.min(top + height, u.valToPos(limit.share, 'y', true)) : top + height;
-      const right = x > left + width / 2;
       const ground = shares ? limit.share !== null : limit.verdict === 'fail';
       const [from, to] = limit.is_lower ? [left, x] : [x, left + width];
-      limitDrawn(u, limit, [[x, top], [x, top + height]], ground && [from, top, to - from, share - top], [x + (right ? -6 : 6) * dot, top + (28 + 15 * row) * dot], right);
+      limitDrawn(u, limit, [[x, top], [x, top + height]], ground && [from, top, to - from, share - top], [x, top + (28 + 15 * row) * dot], x > left + width / 2);
     });
   }
 
@@ -319,7 +322,7 @@ const Charts = (() => {
       const y = u.valToPos(onAxis(limit.latency_ns, isLog(u)), 'y', true);
       if (!(y >= top && y <= top + height)) continue;
       const [from, to] = limit.is_lower ? [y, top + height] : [top, y];
-      limitDrawn(u, limit, [[left, y], [left + width, y]], limit.verdict === 'fail' && [left, from, width, to - from], [left + width - 6 * dot, y - 5 * dot], true);
+      limitDrawn(u, limit, [[left, y], [left + width, y]], limit.verdict === 'fail' && [left, from, width, to - from], [left + width, y - 5 * dot], true);
     }
   }
 
@@ -606,12 +609,12 @@ const Charts = (() => {
       {
         ...axis(DEFINITION.load.y.name, false, label, 22),
         splits: () => [0, 50, 100],
-        // As wide as the one above, so that the times stand below one another.
+        // As wide as the one above, as is the edge, so that the times stand below one another.
         size: () => above.bbox.left / devicePixelRatio - 20,
       },
     ];
     const scales = { x: { time: false, range: (_, min, max) => [min, max] }, y: { range: () => LOAD_RANGE } };
-    const extra = { cursor: together(place) };
+    const extra = { cursor: together(place), padding: [10, () => above.width - (above.bbox.left + above.bbox.width) / devicePixelRatio, 0, 0] };
     return new uPlot(options(panel, isLast ? 122 : 102, axes, scales, lines, hooks, extra), [xs, ...columns], panel);
   }
 

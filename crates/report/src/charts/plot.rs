@@ -64,13 +64,17 @@ pub(crate) fn framed(chart: Chart, charts: &Charts, description: &str, height: f
     (svg, top)
 }
 
-/// Rows of a legend `width` wide: where each name begins, which it is, and itself. A letter is
-/// taken to be 7 pixels wide, one of double width 14.
+/// A letter is taken to be 7 pixels wide, one of double width 14.
+fn width_of(text: &str) -> f64 {
+    7.0 * text::columns(text) as f64
+}
+
+/// Rows of a legend `width` wide: where each name begins, which it is, and itself.
 pub(crate) fn legend_rows(names: &[String], width: f64) -> Vec<Vec<(f64, usize, &str)>> {
     let mut rows: Vec<Vec<(f64, usize, &str)>> = vec![Vec::new()];
     let mut x = 0.0;
     for (place, name) in names.iter().enumerate() {
-        let wide = 60.0 + 7.0 * text::columns(name) as f64;
+        let wide = 60.0 + width_of(name);
         if x + wide > width + 16.0 && x > 0.0 {
             rows.push(Vec::new());
             x = 0.0;
@@ -113,7 +117,10 @@ impl Plot {
     ) {
         self.lines(svg, x_ticks, y_ticks, y_label);
         for tick in self.x.ticks(x_ticks) {
-            svg.text(self.x.at(tick), self.bottom + 18.0, Anchor::Middle, SOFT, &tick_label(tick));
+            let label = tick_label(tick);
+            // The last number stands half beyond the plot.
+            let x = self.x.at(tick).min(svg.width - width_of(&label) / 2.0);
+            svg.text(x, self.bottom + 18.0, Anchor::Middle, SOFT, &label);
         }
     }
 
@@ -162,13 +169,8 @@ impl Plot {
                 (x, self.bottom),
                 "stroke=\"#5b626b\" stroke-dasharray=\"1 3\" fill=\"none\"",
             );
-            svg.text(
-                x - 5.0,
-                self.top + 12.0,
-                Anchor::End,
-                &format!("{SOFT} font-size=\"11\""),
-                &interval.name,
-            );
+            let style = format!("{SOFT} font-size=\"11\"");
+            self.name_line(svg, (x, self.top + 12.0), Anchor::End, &style, &interval.name);
         }
     }
 
@@ -194,12 +196,9 @@ impl Plot {
             }
             svg.line((x, self.top), (x, self.bottom), &line_of(ink, "6 3", 1.6));
             let y = self.top + 28.0 + 15.0 * row as f64;
-            let (x, anchor) = if x > f64::midpoint(self.left, self.right) {
-                (x - 6.0, Anchor::End)
-            } else {
-                (x + 6.0, Anchor::Start)
-            };
-            label(svg, (x, y), anchor, ink, &limit.name);
+            let beyond = x > f64::midpoint(self.left, self.right);
+            let anchor = if beyond { Anchor::End } else { Anchor::Start };
+            self.name_line(svg, (x, y), anchor, &bold(ink), &limit.name);
         }
     }
 
@@ -214,16 +213,34 @@ impl Plot {
                 svg.rect((self.left, top), size, &format!("fill=\"{ink}\" fill-opacity=\"0.07\""));
             }
             svg.line((self.left, y), (self.right, y), &line_of(ink, "6 3", 1.6));
-            label(svg, (self.right - 6.0, y - 5.0), Anchor::End, ink, &limit.name);
+            self.name_line(svg, (self.right, y - 5.0), Anchor::End, &bold(ink), &limit.name);
         }
+    }
+
+    /// The name of a line at `x`, to its left or right, moved to where all of it is in the plot.
+    fn name_line(
+        &self,
+        svg: &mut Svg,
+        (x, y): (f64, f64),
+        anchor: Anchor,
+        style: &str,
+        name: &str,
+    ) {
+        let width = width_of(name);
+        let x = match anchor {
+            Anchor::End => (x - 6.0).max(self.left + width),
+            _ => (x + 6.0).min(self.right - width),
+        };
+        svg.text(x, y, anchor, style, name);
     }
 }
 
 /// On whatever is drawn below it.
-fn label(svg: &mut Svg, (x, y): (f64, f64), anchor: Anchor, ink: &str, text: &str) {
-    let style = "font-size=\"11\" font-weight=\"600\" stroke=\"#ffffff\" stroke-width=\"3\" \
-                 paint-order=\"stroke\"";
-    svg.text(x, y, anchor, &format!("fill=\"{ink}\" {style}"), text);
+fn bold(ink: &str) -> String {
+    format!(
+        "fill=\"{ink}\" font-size=\"11\" font-weight=\"600\" stroke=\"#ffffff\" \
+         stroke-width=\"3\" paint-order=\"stroke\""
+    )
 }
 
 fn fails(limit: &LimitLine) -> bool {
@@ -236,5 +253,37 @@ const fn ink_of(limit: &LimitLine) -> &'static str {
         Some(Verdict::Fail) => "#b3004b",
         Some(Verdict::Pass) => "#00705a",
         Some(Verdict::NotEnough) | None => "#7a5c00",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where the text begins and ends, by the same width of a letter.
+    fn extent(svg: &str, text: &str) -> (f64, f64) {
+        let line = svg.lines().find(|line| line.ends_with(&format!(">{text}</text>"))).unwrap();
+        let of = |key: &str| line.split_once(&format!("{key}=\"")).unwrap().1;
+        let x: f64 = of("x").split('"').next().unwrap().parse().unwrap();
+        let width = width_of(text);
+        match of("text-anchor").split('"').next().unwrap() {
+            "start" => (x, x + width),
+            "middle" => (x - width / 2.0, x + width / 2.0),
+            _ => (x - width, x),
+        }
+    }
+
+    #[test]
+    fn labels_at_an_edge_are_within_the_picture() {
+        let mut svg = Svg::new(WIDTH, 400.0, "", "");
+        let x = Scale::log(10.0, 10_000_000.0, LEFT, WIDTH - RIGHT);
+        let plot = Plot::new(x, Scale::linear(0.0, 1.0, 300.0, 20.0));
+        plot.grid(&mut svg, 8, 2, tick_label);
+        plot.name_line(&mut svg, (LEFT + 9.0, 30.0), Anchor::End, SOFT, "one interval, 200 µs");
+        plot.name_line(&mut svg, (WIDTH - 40.0, 30.0), Anchor::Start, SOFT, "at most 5 ms");
+        let written = svg.finish();
+        assert_eq!(extent(&written, "10,000,000"), (890.0, 960.0));
+        assert_eq!(extent(&written, "one interval, 200 µs"), (92.0, 232.0));
+        assert_eq!(extent(&written, "at most 5 ms").1, WIDTH - RIGHT);
     }
 }
