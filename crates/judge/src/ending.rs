@@ -295,8 +295,13 @@ mod tests {
         let ended = |status, signal| {
             let (after_ns, planned_ns) = (plan::Nanos::from_secs(1), plan::Nanos::from_secs(10));
             of(&|document| {
-                document.warnings =
-                    vec![Warning::ProgramEnded { after_ns, planned_ns, status, signal }]
+                document.warnings = vec![Warning::ProgramEnded {
+                    after_ns,
+                    planned_ns,
+                    status,
+                    signal,
+                    default_length: true,
+                }]
             })
         };
         assert_eq!((ended(Some(0), None), ended(None, None)), (None, None));

@@ -311,6 +311,7 @@ fn order_of(
         warnings: isolated.into_iter().chain(elsewhere).chain(short).collect(),
         loads,
         run,
+        default_length: false,
         load_verb,
         time,
         directory: PathBuf::from(RECORDING),

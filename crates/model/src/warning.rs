@@ -337,10 +337,21 @@ pub enum Warning {
         status: Option<i32>,
         /// The number of the signal that ended it, where it was started for the run.
         signal: Option<i32>,
+        /// Whether the length of the run was the default, because none was given.
+        #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+        default_length: bool,
     },
     /// A warning of another version of teiji, as it was recorded.
     #[serde(untagged)]
     Other(OtherWarning),
+}
+
+impl Warning {
+    /// Whether it is a fact and no fault: a program did all that it was to do, and no length was
+    /// given.
+    pub const fn is_a_fact(&self) -> bool {
+        matches!(self, Warning::ProgramEnded { status: Some(0), default_length: true, .. })
+    }
 }
 
 impl Warning {

@@ -7,7 +7,7 @@ use model::{
     Beside, Column, Document, End, FORMAT, Host, HostFacts, Instrument, ProbeStatement, RowCounts,
     RowKind, State, TakenBy, Thread, ThreadEvidence, VERSION, Warning,
 };
-use plan::{Nanos, Run};
+use plan::Nanos;
 use probe::{Calibration, StopReason, ThreadResult};
 use stats::{Activations, Statistics, Summary};
 use std::time::{Duration, SystemTime};
@@ -86,13 +86,16 @@ pub(crate) fn slow_disk_warning(longest: Nanos, limit: Nanos) -> Option<Warning>
     (longest > limit).then_some(Warning::DiskSlow { max_delay_ns: longest })
 }
 
-/// Whether this is the end that a run without end waits for: what it measured ended by itself.
-pub(crate) fn is_its_end(run: &Run, warning: &Warning) -> bool {
+/// None of the end that a run without end waits for: what it measured ended by itself.
+pub(crate) fn unless_its_end(order: &PreparedRun, mut warning: Warning) -> Option<Warning> {
     let ended = matches!(
         warning,
         Warning::ProgramEnded { status: Some(0), .. } | Warning::StreamEnded { .. }
     );
-    run.length.is_endless() && ended
+    if let Warning::ProgramEnded { default_length, .. } = &mut warning {
+        *default_length = order.default_length;
+    }
+    (!(order.run.length.is_endless() && ended)).then_some(warning)
 }
 
 /// Why the run ended, from what stopped it.

@@ -349,7 +349,7 @@ fn closing(
     let of_threads = results.iter().flatten().flat_map(|result| result.warnings.iter().cloned());
     document
         .warnings
-        .extend(of_threads.filter(|warning| !document::is_its_end(&order.run, warning)));
+        .extend(of_threads.filter_map(|warning| document::unless_its_end(order, warning)));
     let recording = Recording::from_document(folder.path(), document);
     let mut examined = match judged {
         Some(exact) => recording.examine(exact, |_| ())?.0,

@@ -12,6 +12,8 @@ use std::path::PathBuf;
 #[derive(Clone, Debug)]
 pub struct PreparedRun {
     pub run: Run,
+    /// Whether its length is the default, because none was given.
+    pub default_length: bool,
     pub probe: ChosenProbe,
     /// What that measures in this run.
     pub statement: ProbeStatement,

@@ -100,7 +100,13 @@ impl Anonymiser<'_> {
             | Warning::RowsUntraced { thread: _, rows: _, measured: _ }
             | Warning::TraceEventsLost { events: _, buffer_kib: _, unfollowed: _ }
             | Warning::FellBack { thread: _, switches: _, measured: _ }
-            | Warning::ProgramEnded { after_ns: _, planned_ns: _, status: _, signal: _ } => {}
+            | Warning::ProgramEnded {
+                after_ns: _,
+                planned_ns: _,
+                status: _,
+                signal: _,
+                default_length: _,
+            } => {}
             Warning::Other(OtherWarning { code, fields }) => {
                 *code = ours(code);
                 self.fields(fields);

@@ -267,6 +267,7 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
                 planned_ns: Nanos(until.0 - self.start.0),
                 status: status.and_then(|status| status.code()),
                 signal: status.and_then(|status| status.signal()),
+                default_length: false,
             });
         }
         warnings

@@ -74,7 +74,8 @@ impl Conditions {
         for row in method::rows(one) {
             row.values.iter().for_each(|value| self.fact(row.name, value, false));
         }
-        for warning in &overview.document().warnings {
+        let warnings = overview.document().warnings.iter().filter(|warning| !warning.is_a_fact());
+        for warning in warnings {
             let subject = (discriminant(warning), warnings::subject(warning));
             match self.known.get(&subject) {
                 Some(place) => {

@@ -77,6 +77,7 @@ pub(crate) enum CaveatKind {
     OrdinaryScheduling,
     CoKernel,
     VirtualTime,
+    ProgramEnded,
 }
 
 impl CaveatKind {
@@ -358,8 +359,17 @@ fn nature(document: &Document) -> Vec<Caveat> {
     let ordinary = ordinary(document)
         .map(|policy| (CaveatKind::OrdinaryScheduling, tr!(ordinary_scheduling_requested, policy)));
     let core = co_kernel::of(document).and_then(co_kernel::effect);
-    let all = [of_lab, elsewhere, ordinary, core.map(|effect| (CaveatKind::CoKernel, effect))];
+    let core = core.map(|effect| (CaveatKind::CoKernel, effect));
+    let all = [of_lab, elsewhere, ordinary, core, program_ended(document)];
     all.into_iter().flatten().map(|(kind, phrase)| Caveat::in_full(kind, phrase)).collect()
+}
+
+/// A program that did all that it was to do before the default length of a run was over.
+fn program_ended(document: &Document) -> Option<(CaveatKind, String)> {
+    let fact = document.warnings.iter().find(|warning| warning.is_a_fact())?;
+    let Warning::ProgramEnded { after_ns, .. } = fact else { return None };
+    let phrase = tr!(program_ended_by_itself, after = latency(after_ns.0));
+    Some((CaveatKind::ProgramEnded, phrase))
 }
 
 /// All that a recording's figures must not be read without, each kind once, the worst first.

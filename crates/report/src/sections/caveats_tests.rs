@@ -59,6 +59,34 @@ fn a_measured_cpu_without_a_load_stands_before_the_figures() {
     assert_eq!(collect(&recorded.document), []);
 }
 
+/// It was a warning with advice to measure for as long as the program runs, which was done.
+#[test]
+fn the_end_of_a_program_that_was_measured_whole_is_a_fact() {
+    let mut recorded = Synthetic::idle().build();
+    recorded.document.warnings.clear();
+    let mut shown = |status, default_length| {
+        recorded.document.warnings = vec![Warning::ProgramEnded {
+            after_ns: plan::Nanos(3_210_000_000),
+            planned_ns: plan::Nanos::from_secs(10),
+            status: Some(status),
+            signal: None,
+            default_length,
+        }];
+        let all = Overview::all(std::slice::from_ref(&recorded));
+        let warnings = crate::sections::grouped_warnings::warnings(&all);
+        let warnings: Vec<String> =
+            warnings.into_iter().map(|warning| warning.text.message).collect();
+        let notes: Vec<String> = banners(&all).into_iter().map(|banner| banner.text).collect();
+        (notes, warnings)
+    };
+    let fact = "The program ended after 3.21 s with status 0".to_owned();
+    let warning = |status| format!("The program ended after 3.2 s of 10 s with status {status}.");
+    assert_eq!(shown(0, true), (vec![fact], vec![]));
+    assert_eq!(shown(0, false), (vec![], vec![warning(0)]));
+    let failed = "The program that was measured crashed or failed".to_owned();
+    assert_eq!(shown(3, true), (vec![failed], vec![warning(3)]));
+}
+
 #[test]
 fn of_several_recordings_the_worst_is_named() {
     let (idle, busy) = (Synthetic::idle().build(), Synthetic::hackbench().build());

@@ -28,7 +28,7 @@ pub(crate) struct GroupedWarning {
 pub(crate) fn warnings(all: &[Overview<'_>]) -> Vec<GroupedWarning> {
     // As they are recorded, equal ones are equal texts.
     let keyed = all.iter().flat_map(|overview| {
-        let warnings = overview.document().warnings.iter();
+        let warnings = overview.document().warnings.iter().filter(|warning| !warning.is_a_fact());
         warnings.map(|warning| (serde_json::to_string(warning).ok(), (warning, &overview.name)))
     });
     let shown = |(_, having): (_, Vec<(&Warning, &String)>)| {

@@ -320,7 +320,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             ),
             advice(texts::trace_events_lost_next),
         ),
-        Warning::ProgramEnded { after_ns, planned_ns, status, signal } => (
+        Warning::ProgramEnded { after_ns, planned_ns, status, signal, default_length: _ } => (
             tr!(
                 program_ended,
                 after = seconds(*after_ns),

@@ -55,6 +55,7 @@ fn program_ended(status: Option<i32>, signal: Option<i32>) -> Warning {
         planned_ns: Nanos::from_secs(10),
         status,
         signal,
+        default_length: false,
     }
 }
 

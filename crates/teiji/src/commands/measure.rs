@@ -290,12 +290,14 @@ fn decide(
     let probe = flags.chosen_probe()?;
     judge::check_meaning(&args.limits, &[&probe.statement(&run)])?;
     let warnings = of_cpus(flags, &run, &cpus);
-    order(run, probe, warnings, directory.to_owned(), &cpus, started).map_err(|error| {
-        match args.measured.interval_note() {
-            Some(note) if error.is::<TooShort>() => anyhow!("{error}. {note}"),
-            _ => error,
-        }
-    })
+    let order =
+        order(run, probe, warnings, directory.to_owned(), &cpus, started).map_err(|error| {
+            match args.measured.interval_note() {
+                Some(note) if error.is::<TooShort>() => anyhow!("{error}. {note}"),
+                _ => error,
+            }
+        })?;
+    Ok(PreparedRun { default_length: flags.has_default_length(), ..order })
 }
 
 /// The CPUs this process runs on, and those it may ask for.
@@ -355,6 +357,7 @@ pub fn order(
         granted,
         warnings,
         run,
+        default_length: false,
         loads,
         load_verb: load_worker::VERB,
         time: if rights::are_lent() { MachineTime::Real } else { lab::time_here() },

@@ -215,10 +215,13 @@ impl RunFlags {
         self.probe.each().into_iter().map(|probe| RunFlags { probe, ..self.clone() }).collect()
     }
 
+    pub fn has_default_length(&self) -> bool {
+        self.samples.is_none() && self.duration.is_none()
+    }
+
     /// The same with another length where none was given.
     pub fn with_length(&self, length: Nanos) -> RunFlags {
-        let is_given = self.samples.is_some() || self.duration.is_some();
-        let chosen_length = if is_given { None } else { Some(length) };
+        let chosen_length = self.has_default_length().then_some(length);
         RunFlags { chosen_length, ..self.clone() }
     }
 

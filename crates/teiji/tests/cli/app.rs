@@ -427,6 +427,28 @@ fn the_end_of_the_program_ends_the_run() {
     assert!(ended["after_ns"].as_i64().unwrap() < 20_000_000_000, "{ended}");
 }
 
+/// A warning advised to measure for as long as the program runs, which was done.
+#[test]
+fn whether_the_length_that_a_program_did_not_last_was_asked_for_is_recorded() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    if !may_trace_or_skip(&place) {
+        return;
+    }
+    std::fs::write(place.join("short.sh"), "sleep 0.3\nsleep 0.2\n").unwrap();
+    for (flags, default_length) in [("", json!(true)), ("-d 7s", Value::Null)] {
+        let run = format!("measure --probe app {flags} -q -o x.teiji -- sh short.sh");
+        let said = place.well(&run).out;
+        let ended = program_ended(&place.document("x.teiji"));
+        assert_eq!((&ended["status"], &ended["default_length"]), (&json!(0), &default_length));
+        let is_fact = said.lines().any(|line| line.starts_with("· The program ended after "));
+        let is_warning =
+            said.lines().any(|line| line.starts_with("Warning: The program ended after "));
+        assert_eq!((is_fact, is_warning), (flags.is_empty(), !flags.is_empty()), "{said}");
+        std::fs::remove_dir_all(place.join("x.teiji")).unwrap();
+    }
+}
+
 /// Ctrl-C, and the end of the run, end the command that was started. What it prints is not among
 /// the JSON.
 #[test]

@@ -19,7 +19,7 @@ use model::{Document, Lab, Recorded};
 use plan::{Machine, PlannedRun, Qemu};
 use probe::Monotonic;
 use report::Language;
-use runner::{RunnerError, Signals};
+use runner::{PreparedRun, RunnerError, Signals};
 use std::path::{Path, PathBuf};
 
 /// What to do.
@@ -178,6 +178,8 @@ impl RunMaker for Maker<'_> {
         let probe = point.measured.chosen_probe()?;
         let order =
             measure::order(asked, probe, warnings, recording.to_owned(), &cpus, Monotonic.now())?;
+        let order =
+            PreparedRun { default_length: point.measured.has_default_length(), ..order };
         let mut live = Live::under(work.quiet, heading);
         let result = runner::execute(&order, work.signals, &mut live, None);
         live.clear();
