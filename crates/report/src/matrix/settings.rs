@@ -3,17 +3,18 @@
 //! as a plan writes it.
 
 use crate::sections::{co_kernel, columns};
-use model::{Document, TakenBy, kernel_arguments};
+use model::{Document, TakenBy, Warning, kernel_arguments};
 use plan::{CpuList, Length, LoadSpec, Nanos, Scheduling, Unit};
 
 /// Which settings recordings can differ in, as the columns of a table: what takes longest to change
 /// first.
-pub const SETTINGS: [&str; 16] = [
+pub const SETTINGS: [&str; 17] = [
     "machine",
     "qemu",
     "kernel",
     "append",
     "probe",
+    COMMAND,
     "co-kernel",
     "policy",
     "prio",
@@ -27,6 +28,9 @@ pub const SETTINGS: [&str; 16] = [
     "duration",
 ];
 
+/// The program that a probe measures, beside the probe, so that a table has room for it.
+const COMMAND: &str = "command";
+
 /// A setting that the machine may refuse, as it was in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InForce {
@@ -38,11 +42,10 @@ pub struct InForce {
     pub is_as_asked: bool,
 }
 
-/// The settings of a recording that a machine may refuse. Of times that were taken elsewhere, none.
+/// The settings of a recording that a machine may refuse: those of our threads where they measured,
+/// and of the machine unless the times were taken elsewhere.
 pub fn in_force(document: &Document) -> Vec<InForce> {
-    if document.probe.taken_by() == TakenBy::AnotherMachine {
-        return Vec::new();
-    }
+    let taken_by = document.probe.taken_by();
     let (run, instrument) = (&document.run, &document.instrument);
     let (asked, granted) = (run.scheduling, document.scheduling());
     let policy =
@@ -50,18 +53,21 @@ pub fn in_force(document: &Document) -> Vec<InForce> {
     let prio = |of: Scheduling| or_none(of.prio.map_or_else(String::new, |prio| prio.to_string()));
     let locked = |is: bool| if is { "locked" } else { "not locked" }.to_owned();
     let held = |is: bool| if is { "held at 0" } else { "not held" }.to_owned();
-    let known = [
+    let of_threads = [
         ("policy", policy(granted), policy(asked)),
         ("prio", prio(granted), prio(asked)),
         ("memory", locked(instrument.memory_locked), locked(true)),
-        ("cpu_dma_latency", held(instrument.dma_latency_held), held(run.hold_dma_latency)),
     ];
+    let of_machine =
+        ("cpu_dma_latency", held(instrument.dma_latency_held), held(run.hold_dma_latency));
+    let of_threads = of_threads.into_iter().filter(|_| taken_by == TakenBy::OwnThreads);
+    let of_machine = (taken_by != TakenBy::AnotherMachine).then_some(of_machine);
     let in_force = |(name, granted, asked): (&'static str, String, String)| {
         let is_as_asked = granted == asked;
         let value = if is_as_asked { granted } else { format!("{granted} (asked for: {asked})") };
         InForce { name, value, is_as_asked }
     };
-    known.into_iter().map(in_force).collect()
+    of_threads.chain(of_machine).map(in_force).collect()
 }
 
 /// The CPUs that threads were bound to.
@@ -73,7 +79,8 @@ fn cpus(document: &Document) -> String {
 }
 
 /// The settings of a recording, each by its name in [`SETTINGS`]. One that is not known is left
-/// out.
+/// out, and so is one that what was measured does not have: a program or a stream has its own
+/// times, and may end before the run.
 pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
     let (run, host) = (&document.run, &document.host.before);
     let loads: Vec<String> = run.loads.iter().map(LoadSpec::to_string).collect();
@@ -89,7 +96,13 @@ pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
             host.kernel_command_line.as_deref().map(kernel_arguments),
         ),
     };
+    let is_observed = document.probe.taken_by() != TakenBy::OwnThreads;
+    let of_threads = |value: String| (!is_observed).then_some(value);
+    let has_ended = |warning: &Warning| {
+        matches!(warning, Warning::ProgramEnded { .. } | Warning::StreamEnded { .. })
+    };
     let (samples, duration) = match run.length {
+        _ if document.warnings.iter().any(has_ended) => (None, None),
         Length::Samples(n) => (Some(n.to_string()), None),
         Length::DurationNs(duration) => (None, Some(duration.to_string())),
         Length::Forever => (None, Some(Length::FOREVER.to_owned())),
@@ -102,14 +115,15 @@ pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
         ("qemu", qemu),
         ("kernel", kernel),
         ("append", append.map(or_none)),
-        ("probe", Some(columns::probe(document))),
+        ("probe", Some(columns::probe_without(document, COMMAND))),
+        (COMMAND, run.probe_settings.get(COMMAND).cloned()),
         (
             "co-kernel",
             Some(co_kernel::of(document).map_or_else(|| "none".to_owned(), co_kernel::as_setting)),
         ),
-        ("cpus", Some(cpus(document))),
-        ("interval", Some(run.interval_ns.to_string())),
-        ("distance", Some(run.distance_ns.to_string())),
+        ("cpus", of_threads(cpus(document))),
+        ("interval", of_threads(run.interval_ns.to_string())),
+        ("distance", of_threads(run.distance_ns.to_string())),
         ("load", Some(or_none(loads.join(" + ")))),
         ("samples", samples),
         ("duration", duration),
@@ -185,6 +199,41 @@ mod tests {
         document.threads.iter_mut().for_each(|thread| thread.pinned = false);
         let threads = document.threads.len();
         assert_eq!(of(&document, "cpus"), Some(format!("{threads} threads on any")));
+    }
+
+    /// A table gave them the interval, policy and length of the thread that observed.
+    #[test]
+    fn a_program_that_is_observed_has_no_settings_of_our_threads() {
+        let mut document = Synthetic::idle().build().document;
+        document.probe.name = "app".into();
+        document.probe.only_observes = true;
+        let words = [("command", "chrt -f 80 ./loop 3000"), ("wakeups", "all")];
+        document.run.probe_settings =
+            words.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let of = |document: &Document| {
+            let mut settings = settings_of(document);
+            let of_thread =
+                ["policy", "prio", "memory", "cpus", "interval", "distance", "samples", "duration"];
+            settings.retain(|(name, _)| of_thread.contains(name) || name.starts_with(['p', 'c']));
+            settings.retain(|(name, _)| *name != "co-kernel");
+            settings
+        };
+        let mut expected = vec![
+            ("probe", "app (wakeups all)".to_owned()),
+            ("command", "chrt -f 80 ./loop 3000".to_owned()),
+            ("samples", "10000".to_owned()),
+            ("cpu_dma_latency", "held at 0".to_owned()),
+        ];
+        assert_eq!(of(&document), expected);
+        document.warnings = vec![Warning::ProgramEnded {
+            after_ns: Nanos(1),
+            planned_ns: Nanos(2),
+            status: Some(0),
+            signal: None,
+            default_length: false,
+        }];
+        expected.remove(2);
+        assert_eq!(of(&document), expected);
     }
 
     #[test]

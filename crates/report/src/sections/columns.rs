@@ -27,8 +27,13 @@ pub(crate) struct Meaning {
 
 /// `cyclic`, `spawn (method fork)`.
 pub(crate) fn probe(document: &Document) -> String {
-    let settings: Vec<String> =
-        document.run.probe_settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    probe_without(document, "")
+}
+
+/// The same without this setting.
+pub(crate) fn probe_without(document: &Document, setting: &str) -> String {
+    let settings = document.run.probe_settings.iter().filter(|(name, _)| *name != setting);
+    let settings: Vec<String> = settings.map(|(name, value)| format!("{name} {value}")).collect();
     let name = &document.probe.name;
     if settings.is_empty() { name.to_string() } else { format!("{name} ({})", settings.join(", ")) }
 }
