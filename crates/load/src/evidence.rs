@@ -29,6 +29,9 @@ struct Span {
     course: Vec<(u64, u64)>,
 }
 
+/// A piece of a second that is a point of its own: in a shorter one the kernel's ticks, of up to
+/// 10 ms, are more than 2 % of it.
+const MIN_PIECE_NS: u64 = 500_000_000;
 /// Points of a course; two are wider apart than a pixel of any chart.
 const MAX_POINTS: usize = 1_024;
 
@@ -88,11 +91,12 @@ impl Account {
     pub(crate) fn end(&mut self, reading: Reading) {
         match &mut self.span {
             Some(span) => {
-                // A piece of a second is as coarse as the ticks it is made of; it is drawn if
-                // nothing else is.
-                if span.course.len() == 1 {
-                    span.point(&reading);
+                // The course goes on until here. A short piece belongs to the second before it.
+                let piece = reading.at_ns.saturating_sub(span.second.at_ns);
+                if span.course.len() > 1 && piece < MIN_PIECE_NS {
+                    span.course.pop();
                 }
+                span.point(&reading);
                 span.last = reading;
             }
             None => self.begin(reading),
@@ -238,6 +242,27 @@ mod tests {
         assert_eq!(account.per_cpu(&[CpuId(4), CpuId(6)]), expected);
         assert_eq!(account.course(), [(SECOND, 37.5), (2 * SECOND, 62.5)]);
         assert_eq!(account.latest(), Some(62.5));
+    }
+
+    /// It ended with the last whole second, up to a second before the run.
+    #[test]
+    fn the_course_goes_on_to_the_end() {
+        let course = |end: u64, used: u64| {
+            let mut account = Account::new(1);
+            account.begin(at(0, 0, 0));
+            account.second(at(SECOND, SECOND / 2, 0));
+            account.end(at(end, used, 0));
+            account.course()
+        };
+        let half = SECOND / 2;
+        assert_eq!(course(3 * half, SECOND), [(SECOND, 50.0), (3 * half, 100.0)]);
+        // Of a tick nothing can be said.
+        let tick = SECOND / 250;
+        assert_eq!(course(SECOND + tick, half + tick / 2), [(SECOND + tick, 50.0)]);
+        let mut short = Account::new(1);
+        short.begin(at(0, 0, 0));
+        short.end(at(tick, tick, 0));
+        assert_eq!(short.course(), [(tick, 100.0)]);
     }
 
     #[test]
