@@ -130,7 +130,7 @@ fn a_caveat_of_one_phase_is_said() {
     let mut examined = of_three();
     examined.pool.as_mut().unwrap().others[0].document.load_off_target = true;
     let text = phases(&[Phases::new("vanilla".into(), &examined, again)], Language::English);
-    assert!(text.starts_with("✗ Load off target: off by more than 5 points in "), "{text}");
+    assert!(text.starts_with("✗ idle: load off target: off by more than 5 points\n"), "{text}");
 }
 
 #[test]

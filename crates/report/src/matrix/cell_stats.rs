@@ -455,7 +455,8 @@ impl Texts {
     /// the lab's repeats differ.
     fn add(&mut self, overview: &Overview<'_>, other: bool, differ: bool) {
         let document = overview.document();
-        let denied = caveats::denied(document).map(|how| tr!(no_real_time_rights_how, how));
+        let denied = caveats::denied(document)
+            .map(|how| format::capitalised(&tr!(no_real_time_rights_how, how)));
         let ordinary =
             || caveats::ordinary(document).map(|policy| tr!(ordinary_scheduling_policy, policy));
         self.rights = self.rights.take().or(denied).or_else(ordinary);

@@ -329,7 +329,7 @@ fn faults_of_samples(recorded: &Recorded) -> Vec<Caveat> {
 }
 
 /// What is bad about how the machine was set up.
-fn set_up_badly(document: &Document) -> Option<Caveat> {
+pub(crate) fn set_up_badly(document: &Document) -> Option<Caveat> {
     let check = |warning: &Warning| match warning {
         Warning::MachineCheck { check, .. } => Some(check.clone()),
         _ => None,
@@ -401,8 +401,8 @@ pub(crate) fn merge(all: &mut Vec<Caveat>, more: Vec<Caveat>) {
     all.sort_by_key(|caveat| caveat.kind);
 }
 
-/// Of recordings each kind of caveat once, the worst kind first: the worst of its kind, with the
-/// recording it is of and how many more have it, unless it is the same of all.
+/// Of recordings each kind of caveat once, the worst kind first: the worst of its kind, behind the
+/// recordings that have it, unless it is the same of all.
 pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
     // Of one recording the headline says it.
     let silent = |overview: &Overview<'_>| {
@@ -424,19 +424,24 @@ pub(crate) fn banners(all: &[Overview<'_>]) -> Vec<Banner> {
 
 /// The worst of one kind, which these of so many recordings have.
 fn in_one_line(having: Vec<(&str, Caveat)>, recordings: usize) -> Option<Banner> {
-    let more = having.len() - 1;
-    let is_of_all = having.len() == recordings
-        && having.iter().all(|(_, caveat)| caveat.phrase == having[0].1.phrase);
+    let is_one = having.iter().all(|(_, caveat)| caveat.phrase == having[0].1.phrase);
+    let is_of_all = is_one && having.len() == recordings;
+    let names: Vec<&str> = having.iter().map(|(name, _)| *name).collect();
+    let n = count(names.len() as u64);
     let (name, worst) =
         having.into_iter().reduce(|a, b| if b.1.percent > a.1.percent { b } else { a })?;
-    let mut text = worst.phrase;
-    if !is_of_all {
-        text += &tr!(in_name_after, name);
-        if more > 0 {
-            text += &tr!(and_n_more_after, n = count(more as u64));
-        }
-    }
-    Some(Banner::new(worst.kind, &text))
+    let recording = match (names.as_slice(), is_one) {
+        ([_] | [_, _], true) => list(&names),
+        ([_, more @ ..], true) => tr!(first_and_n_more_recordings, first = name, n = more.len()),
+        _ if worst.percent > 0.0 => tr!(worst_of_n_such_recordings, name, n),
+        _ => tr!(one_of_n_such_recordings, name, n),
+    };
+    Some(if is_of_all {
+        Banner::new(worst.kind, &worst.phrase)
+    } else {
+        let text = tr!(recording_why, recording, why = worst.phrase);
+        Banner { kind: worst.kind, text: text.replace(char::is_control, " ") }
+    })
 }
 
 /// Why a recording does not show all that it should have.

@@ -99,9 +99,31 @@ fn of_several_recordings_the_worst_is_named() {
     assert_eq!(
         lines(&[idle, busy.clone(), worse.clone()]),
         [
-            "Steal time 24.0 % (3.10 s) on CPU 1 in hackbench (2) and 1 more",
-            "Clocksource changed from tsc to hpet in hackbench and 1 more"
+            "hackbench (2) (the worst of 2 such recordings): steal time 24.0 % (3.10 s) on CPU 1",
+            "hackbench and hackbench (2): clocksource changed from tsc to hpet"
         ]
+    );
+    let mut many = vec![Synthetic::idle().build()];
+    many.extend((0..3).map(|_| busy.clone()));
+    assert_eq!(
+        lines(&many)[1],
+        "hackbench and 2 more recordings: clocksource changed from tsc to hpet"
+    );
+    // Neither is worse than the other.
+    let [mut one, mut other] = [(); 2].map(|()| Synthetic::idle().build());
+    for (recorded, name) in [(&mut one, "governor"), (&mut other, "idle-states")] {
+        recorded.document.warnings = vec![Warning::MachineCheck {
+            check: name.into(),
+            found: "x".into(),
+            why: "y".into(),
+            action: None,
+            found_phrase: None,
+            action_phrase: None,
+        }];
+    }
+    assert_eq!(
+        lines(&[one, other]),
+        ["idle (1 of 2 such recordings): bad for latency: governor. See teiji check"]
     );
     assert_eq!(lines(std::slice::from_ref(&busy))[0], "Steal time 1.0 % (100 ms) on CPU 0");
     // What is the same of all is of none of them.

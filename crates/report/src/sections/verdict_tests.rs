@@ -58,10 +58,10 @@ fn scheduling_is_the_one_that_was_granted() {
         sentence_of(std::slice::from_ref(&recorded)),
         "Worst wake-up 83.4 µs, SCHED_OTHER instead of SCHED_FIFO 90, no load added"
     );
-    let denied = "No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)";
-    assert_eq!(caveats_of(std::slice::from_ref(&recorded)), [denied]);
+    let denied = "real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)";
+    assert_eq!(caveats_of(std::slice::from_ref(&recorded)), [format!("No {denied}")]);
     let both = [recorded.clone(), Synthetic::hackbench().samples(IDLE).build()];
-    assert_eq!(caveats_of(&both)[0], format!("{denied} in idle"));
+    assert_eq!(caveats_of(&both)[0], format!("idle: no {denied}"));
 
     recorded.document.run.scheduling = plan::Scheduling::OTHER;
     let asked = headline(&[recorded]);
@@ -141,7 +141,7 @@ fn recordings_with_equal_loads_go_by_their_names() {
         "Worst wake-up 5.00 µs in 5 (the worst of 5 recordings), SCHED_FIFO 90, no load added"
     );
     let silent = Synthetic::idle().title("silent").samples(&[]).build();
-    assert_eq!(caveats_of(&[named("rt", 3_000), silent]), ["Nothing was measured in silent"]);
+    assert_eq!(caveats_of(&[named("rt", 3_000), silent]), ["silent: nothing was measured"]);
 }
 
 /// Whatever is recorded, in any language.
@@ -212,10 +212,10 @@ fn a_load_off_its_level_is_named() {
     assert_eq!(off, "Load off target: off by more than 5 points");
     recorded.document.load[0].off_target = true;
     recorded.document.load[0].reached = Some(model::Reached { mean: 31.2, worst_second: 30.0 });
-    let named = "Load off target: cpu@50% reached 31.2 % of each CPU instead of 50 %";
-    assert_eq!(caveats_of(std::slice::from_ref(&recorded))[0], named);
+    let named = "oad off target: cpu@50% reached 31.2 % of each CPU instead of 50 %";
+    assert_eq!(caveats_of(std::slice::from_ref(&recorded))[0], format!("L{named}"));
     let both = [Synthetic::idle().samples(IDLE).title("calm").build(), recorded];
-    assert_eq!(caveats_of(&both)[0], format!("{named} in idle"));
+    assert_eq!(caveats_of(&both)[0], format!("idle: l{named}"));
 }
 
 /// As many as there can be of one recording, each in one line of a terminal.

@@ -127,9 +127,9 @@ mod tests {
         recordings[1].document.load_off_target = true;
         let text = side_by_side(&recordings, Language::English);
         let output = "\
-✗ Load off target: off by more than 5 points in hackbench
-! Steal time 1.0 % (100 ms) on CPU 0 in hackbench
-! Clocksource changed from tsc to hpet in hackbench";
+✗ hackbench: load off target: off by more than 5 points
+! hackbench: steal time 1.0 % (100 ms) on CPU 0
+! hackbench: clocksource changed from tsc to hpet";
         let (front, rest) = text.split_once("\n\n").unwrap();
         assert_eq!(front, output, "{text}");
         assert!(rest.starts_with("recording "), "{text}");
