@@ -54,10 +54,11 @@ fn busy(overview: &Overview<'_>) -> Option<f64> {
 pub(crate) fn collect(overview: &Overview<'_>) -> Vec<String> {
     let document = overview.document();
     let ordinary = caveats::denied(document).or_else(|| caveats::ordinary(document));
-    let mut all: Vec<String> =
-        ordinary.map(|how| tr!(measured_with_how, how)).into_iter().collect();
+    let how = ordinary.or_else(|| caveats::lower_priority(document));
+    let mut all: Vec<String> = how.map(|how| tr!(measured_with_how, how)).into_iter().collect();
     all.extend(judge::incomplete(overview.recorded).map(caveats::incomplete_reason));
-    all.extend(caveats::collect(document).into_iter().map(|caveat| caveat.phrase));
+    let others = caveats::collect(document).into_iter().chain(caveats::set_up_badly(document));
+    all.extend(others.map(|caveat| caveat.phrase));
     all.extend(co_kernel::of(document).and_then(co_kernel::effect));
     all
 }
@@ -273,6 +274,28 @@ mod tests {
             output[0].starts_with("a load was off") && output[1].starts_with("steal time 26.3 %"),
             "{output:?}"
         );
+    }
+
+    /// A thread of higher priority made the maximum: `show` said so, and a comparison did not.
+    #[test]
+    fn a_machine_set_up_badly_is_a_caution_of_its_recording() {
+        let (good, mut bad) = (Synthetic::idle().build(), Synthetic::idle().title("fifo80").build());
+        bad.document.warnings = vec![model::Warning::MachineCheck {
+            check: "threads-above".into(),
+            found: "python3 at 95".into(),
+            why: "It runs first.".into(),
+            action: None,
+            found_phrase: None,
+            action_phrase: None,
+        }];
+        let both = [Overview::new(&good), Overview::new(&bad)];
+        assert_eq!(of_each(&both), ["fifo80: bad for latency: threads-above. See teiji check"]);
+        bad.document.warnings.clear();
+        for thread in &mut bad.document.threads {
+            thread.scheduling.prio = Some(20);
+        }
+        let how = &collect(&Overview::new(&bad))[0];
+        assert_eq!(how, "measured with SCHED_FIFO 20 instead of SCHED_FIFO 90");
     }
 
     #[test]
