@@ -243,7 +243,7 @@ impl IndependentBlocks {
         let (_, _, dependence) = self.beyond_place(place_of(&self.all, level.rank(total)));
         let independent = dependence.among(above);
         if independent < MIN_BEYOND {
-            return Err(NotCompared::FewAbove { independent, needed: MIN_BEYOND });
+            return Err(NotCompared::FewAbove { independent, needed: MIN_BEYOND, above });
         }
         Ok(dependence)
     }

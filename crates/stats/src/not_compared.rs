@@ -15,8 +15,9 @@ pub enum NotCompared {
     FewSamples { samples: u64, needed: u64 },
     /// There are too few independent blocks.
     FewBlocks { blocks: u64, needed: u64 },
-    /// Too few independent samples are above the quantile.
-    FewAbove { independent: u64, needed: u64 },
+    /// The samples above the quantile, which depend on one another, are worth too few independent
+    /// ones. The further out they are, the less they may depend.
+    FewAbove { independent: u64, needed: u64, above: u64 },
     /// The largest are all equal.
     Equal,
 }

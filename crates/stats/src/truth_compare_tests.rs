@@ -289,7 +289,7 @@ fn a_quantile_of_three_bursts_is_not_compared() {
     let compared = compare(&three(1), &three(2));
     assert_eq!(
         compared.quantiles[2].ratio,
-        Err(NotCompared::FewAbove { independent: 3, needed: 7 }),
+        Err(NotCompared::FewAbove { independent: 3, needed: 7, above: 200 }),
         "{compared:?}"
     );
     assert!(compared.quantiles[1].ratio.is_ok(), "{compared:?}");

@@ -28,18 +28,21 @@ fn changed(figure: &str, (lower, upper): (f64, f64)) -> String {
 
 /// `7 independent blocks, 16 needed`.
 fn reason(why: NotCompared) -> String {
-    let count = format::count;
+    let (count, counted) = (format::count, format::counted);
     match why {
         NotCompared::NoSamples => tr!(one_has_no_samples),
         NotCompared::Threads => tr!(runs_differ_in_threads),
         NotCompared::FewSamples { samples, needed } => {
-            tr!(samples_of_needed, samples = count(samples), needed = count(needed))
+            tr!(of_needed, what = counted(samples, texts::n_samples), needed = count(needed))
         }
         NotCompared::FewBlocks { blocks, needed } => {
-            tr!(independent_blocks_of_needed, blocks = count(blocks), needed = count(needed))
+            let what = counted(blocks, texts::n_independent_blocks);
+            tr!(of_needed, what, needed = count(needed))
         }
-        NotCompared::FewAbove { independent, needed } => {
-            tr!(independent_above_of_needed, n = count(independent), needed = count(needed))
+        NotCompared::FewAbove { independent, needed, above } => {
+            let independent = counted(independent, texts::n_independent_samples);
+            let what = tr!(above_worth_independent, above = count(above), independent);
+            tr!(of_needed, what, needed = count(needed))
         }
         NotCompared::Equal => tr!(the_largest_are_equal),
     }
@@ -141,8 +144,10 @@ impl Compared {
         });
         let Texts { base: first, other: second, .. } = self.texts();
         let clipped = |max| [first, second].map(|name| format::clip(name, max));
-        let named = [[first.clone(), second.clone()], clipped(24), clipped(12)];
-        let named = named.into_iter().filter(|[first, second]| first != second);
+        let whole = [first.clone(), second.clone()];
+        // As much of both as there is room for.
+        let named = std::iter::once(whole).chain((12..=40).rev().map(clipped));
+        let named = named.filter(|[first, second]| first != second);
         let in_words = [texts::first, texts::second].map(|name| name.said().to_owned());
         fitting(
             named
@@ -581,7 +586,7 @@ mod tests {
         let why = [
             NotCompared::NoSamples,
             NotCompared::FewBlocks { blocks: 7, needed: 16 },
-            NotCompared::FewAbove { independent: 3, needed: 7 },
+            NotCompared::FewAbove { independent: 1, needed: 7, above: 300 },
             NotCompared::FewSamples { samples: 990, needed: 1_000 },
         ];
         for (quantile, why) in quantiles.iter_mut().zip(why) {
@@ -604,7 +609,8 @@ mod tests {
                     "p99",
                     "12,900.0",
                     "~23.0",
-                    "not compared: 3 independent samples above it, 7 needed"
+                    "not compared: the 300 samples above it come in bursts and are worth 1 \
+                     independent sample, 7 needed"
                 ),
                 row("p99.9", "12,900.0", "~23.0", "not compared: 990 samples, 1,000 needed"),
                 row("p99.99", "246,000.0", "–", "40 to 50 % lower"),
@@ -616,6 +622,34 @@ mod tests {
                 ),
                 row("largest 20", "20", "0", "raw count of samples, bursts included"),
             ]
+        );
+    }
+
+    /// Both were cut to 12 letters, whatever room there was.
+    #[test]
+    fn a_headline_has_as_much_of_two_names_as_it_has_room_for() {
+        let headline = |base: &str, other: &str| {
+            let mut compared = Compared {
+                comparison: compare(&Group::default(), &Group::default()),
+                quantity: Quantity::Latency,
+                observed: [true, true],
+                texts: crate::language::InEach::default(),
+            };
+            compared.texts = crate::language::InEach::new(|| Texts {
+                base: base.into(),
+                other: other.into(),
+                ..Texts::default()
+            });
+            compared.headline()
+        };
+        assert_eq!(
+            headline("debian-amd64-6.1.0-56", "debian-rt-amd64-6.1.0-56"),
+            "Too few independent samples to compare: debian-rt-amd64-6.1… against \
+             debian-amd64-6.1.0-…"
+        );
+        assert_eq!(
+            headline(&format!("{}1", "a".repeat(50)), &format!("{}2", "a".repeat(50))),
+            "Too few independent samples to compare: second against first"
         );
     }
 
