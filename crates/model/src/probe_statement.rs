@@ -211,11 +211,15 @@ impl Column {
         Self::new(name, ColumnUnit::Nanoseconds, meaning)
     }
 
-    /// Whether it counts, so that its values add up: those of the others say which CPU, thread or
-    /// cause it was.
+    /// Whether its values are names, which say which CPU, thread or cause it was: none is more than
+    /// another, and they have no mean.
+    pub fn is_of_names(&self) -> bool {
+        [Self::ON_CPU, "waker_cpu", "cause", "tid"].contains(&self.name.as_ref())
+    }
+
+    /// Whether it counts, so that its values add up.
     pub fn adds_up(&self) -> bool {
-        let says_which = [Self::ON_CPU, "waker_cpu", "cause", "tid"];
-        self.unit == ColumnUnit::Count && !says_which.contains(&self.name.as_ref())
+        self.unit == ColumnUnit::Count && !self.is_of_names()
     }
 
     /// A column of numbers that are no times.

@@ -143,7 +143,8 @@ struct Markdown<'r> {
 impl<'r> Markdown<'r> {
     fn head(&self) -> impl Iterator<Item = Text> + use<> {
         let head = [texts::recording, texts::thread, texts::cpu_heading];
-        let counts = [texts::due, texts::late, texts::skipped];
+        let due = Probes::from_overviews(self.all).rows().due();
+        let counts = [due, texts::late, texts::skipped];
         head.into_iter().chain(counts).chain(FEW.map(Figure::name))
     }
 

@@ -279,7 +279,8 @@ mod tests {
     /// A thread of higher priority made the maximum: `show` said so, and a comparison did not.
     #[test]
     fn a_machine_set_up_badly_is_a_caution_of_its_recording() {
-        let (good, mut bad) = (Synthetic::idle().build(), Synthetic::idle().title("fifo80").build());
+        let (good, mut bad) =
+            (Synthetic::idle().build(), Synthetic::idle().title("fifo80").build());
         bad.document.warnings = vec![model::Warning::MachineCheck {
             check: "threads-above".into(),
             found: "python3 at 95".into(),

@@ -38,13 +38,15 @@ pub(crate) fn probe_without(document: &Document, setting: &str) -> String {
     if settings.is_empty() { name.to_string() } else { format!("{name} ({})", settings.join(", ")) }
 }
 
-/// Every further column of every thread, at most so many rows, and how many rows were left out.
+/// Every further column of every thread that is not of names, at most so many rows, and how many
+/// rows were left out.
 pub(crate) fn rows(all: &[Overview<'_>], max: usize) -> (Vec<ColumnRow>, usize) {
     let mut rows = Vec::new();
     for overview in all {
         let document = overview.document();
         for (thread, beside) in document.threads.iter().zip(&overview.recorded.beside) {
-            for ((_, column), statistics) in document.probe.others().zip(&beside.columns) {
+            let columns = document.probe.others().zip(&beside.columns);
+            for ((_, column), statistics) in columns.filter(|((_, one), _)| !one.is_of_names()) {
                 rows.push(ColumnRow {
                     recording: overview.name.clone(),
                     name: title(&column.name, column.unit),
@@ -297,8 +299,12 @@ mod tests {
             unit: ColumnUnit::Count,
             meaning: "of the event".into(),
         };
-        recorded.document.probe.columns =
-            vec![Column::ns("exec_ns", "to exec"), Column::ns("done_ns", "to the end"), number];
+        recorded.document.probe.columns = vec![
+            Column::ns("exec_ns", "to exec"),
+            Column::ns("done_ns", "to the end"),
+            number,
+            Column::count(Column::ON_CPU, "of the event"),
+        ];
         recorded.document.probe.name = "spawn".into();
         recorded.document.run.probe_settings = [("method".to_owned(), "fork".to_owned())].into();
         let of = |values: &[i32]| {
@@ -307,7 +313,7 @@ mod tests {
             statistics
         };
         recorded.beside = vec![Beside {
-            columns: vec![of(&[1_500, 2_500]), of(&[1_000, 3_000])],
+            columns: vec![of(&[1_500, 2_500]), of(&[1_000, 3_000]), of(&[0, 1])],
             worst_times_ns: Vec::new(),
         }];
         assert_eq!(probe(&recorded.document), "spawn (method fork)");
@@ -323,11 +329,14 @@ mod tests {
             ("number", "1,000 2,000 1,000 – – 3,000".to_owned())
         );
         assert_eq!(rows(&all, 1).1, 1);
+        assert_eq!(found.len(), 2, "a mean of CPU numbers says nothing");
         let output: Vec<String> = meanings(&all)
             .into_iter()
             .map(|one| format!("{}: {}", one.name, one.meaning))
             .collect();
-        assert_eq!(output, ["latency: to exec", "done, µs: to the end", "number: of the event"]);
+        let of_columns = ["done, µs: to the end", "number: of the event", "on_cpu: of the event"];
+        assert_eq!(output[0], "latency: to exec");
+        assert_eq!(output[1..], of_columns);
     }
 
     /// What the two have in common was said of both.

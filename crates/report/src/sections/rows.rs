@@ -3,7 +3,7 @@
 //! is about several probes.
 
 use crate::format::{count, counted};
-use crate::language::{texts, tr};
+use crate::language::{Text, texts, tr};
 use model::{Document, RowKind};
 
 /// What the rows of one or several recordings are.
@@ -90,6 +90,11 @@ impl Rows {
             texts::events.said(),
             texts::measurements.said(),
         )
+    }
+
+    /// The heading of how many there are: events are due at no time.
+    pub(crate) fn due(self) -> Text {
+        self.pick(texts::due, texts::due, texts::events, texts::due)
     }
 
     /// The one that is about these.

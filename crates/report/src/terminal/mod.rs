@@ -208,8 +208,12 @@ fn activations_in(
     text: fn(i64) -> String,
     about: fn(i64) -> String,
 ) -> Table {
-    let accounts_head = [texts::due, texts::on_time_2, texts::late, texts::skipped];
-    let head = [texts::thread, texts::cpu].into_iter().chain(accounts_head);
+    let totals = &overview.totals.activations;
+    let accounts_head = [totals.rows().due(), texts::on_time_2, texts::late, texts::skipped];
+    // No event is on time, late or skipped.
+    let counts = if totals.is_of_events() { 1 } else { accounts_head.len() };
+    let head =
+        [texts::thread, texts::cpu].into_iter().chain(accounts_head.into_iter().take(counts));
     let head = head.chain(FEW.map(Figure::name));
     let figures = |of: &Latencies<'_>| figures(of, text, about);
     let threads = overview.document().threads.iter().zip(&overview.recorded.threads);
@@ -217,14 +221,15 @@ fn activations_in(
         .map(|(thread, statistics)| {
             let mut row =
                 vec![thread.index.to_string(), cpu_of(&overview.document().probe, thread)];
-            row.extend(accounts(&Accounts::from_thread(thread, &overview.document().probe)));
+            let of_thread = Accounts::from_thread(thread, &overview.document().probe);
+            row.extend(accounts(&of_thread).into_iter().take(counts));
             row.extend(figures(&Latencies::due(statistics)));
             row
         })
         .collect();
     if rows.len() > 1 {
         let mut row = vec![tr!(all), String::new()];
-        row.extend(accounts(&overview.totals.activations));
+        row.extend(accounts(totals).into_iter().take(counts));
         row.extend(figures(&overview.due()));
         rows.push(row);
     }
@@ -252,7 +257,9 @@ fn legend(out: &mut String, overview: &Overview<'_>, paint: Paint) {
             tr!(not_known_2)
         });
     }
-    parts.extend(overview.totals.activations.why_none().map(|why| tr!(of_counts_why, why)));
+    let totals = &overview.totals.activations;
+    let why_none = totals.why_none().filter(|_| !totals.is_of_events());
+    parts.extend(why_none.map(|why| tr!(of_counts_why, why)));
     let warmup = overview.warmup_ns();
     if warmup.0 > 0 {
         parts.push(tr!(without_time_warm_up, time = format::span(warmup)));

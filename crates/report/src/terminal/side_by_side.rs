@@ -32,7 +32,8 @@ pub fn side_by_side(recordings: &[Recorded], language: Language) -> String {
 pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> String {
     // Of intervals how much they vary comes first.
     let figures = if all.iter().all(jitter::is_judged) { OF_INTERVALS } else { FEW };
-    let head = [texts::recording, texts::due, texts::late, texts::skipped]
+    let due = Probes::from_overviews(all).rows().due();
+    let head = [texts::recording, due, texts::late, texts::skipped]
         .into_iter()
         .chain(figures.map(Figure::name))
         .map(Text::said)

@@ -198,6 +198,21 @@ fn figures_in_virtual_time_have_each_ns() {
     assert!(self::output(&machine).contains("10.0  46.7  10.0    –      –  83.4\n"));
 }
 
+/// `due 3,000` stood beside "events are not planned".
+#[test]
+fn events_are_counted_and_never_due() {
+    let mut recorded = Synthetic::idle().threads(1).samples(&[10_000, 83_449]).build();
+    recorded.document.probe.rows = model::RowKind::Events;
+    recorded.document.probe.overrun_column = None;
+    let output = output(&recorded);
+    let head = output.lines().position(|line| line.starts_with("thread")).unwrap();
+    let table: Vec<Vec<&str>> =
+        output.lines().skip(head).take(2).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(table[0][..4], ["thread", "cpu", "events", "min"], "{output}");
+    assert_eq!(table[1][2], count(recorded.document.threads[0].activations.unwrap().all().due));
+    assert!(!output.contains("not planned"), "{output}");
+}
+
 #[test]
 fn colour_marks_what_is_bad_and_says_nothing_by_itself() {
     let recorded = Synthetic::hackbench().build();

@@ -178,8 +178,7 @@ impl RunMaker for Maker<'_> {
         let probe = point.measured.chosen_probe()?;
         let order =
             measure::order(asked, probe, warnings, recording.to_owned(), &cpus, Monotonic.now())?;
-        let order =
-            PreparedRun { default_length: point.measured.has_default_length(), ..order };
+        let order = PreparedRun { default_length: point.measured.has_default_length(), ..order };
         let mut live = Live::under(work.quiet, heading);
         let result = runner::execute(&order, work.signals, &mut live, None);
         live.clear();
