@@ -170,7 +170,9 @@ fn rarity(overview: &Overview<'_>) -> String {
     }
     let points: Vec<String> = points
         .into_iter()
-        .map(|(one_in, ns)| tr!(n1_in_one_in_time, one_in = count(one_in), time = latency(ns)))
+        .map(|Rarity { one_in, ns, .. }| {
+            tr!(n1_in_one_in_time, one_in = count(one_in), time = latency(ns))
+        })
         .collect();
     tr!(
         points_worst_max,
@@ -179,10 +181,18 @@ fn rarity(overview: &Overview<'_>) -> String {
     )
 }
 
-/// `(n, latency in ns)`: at least 1 activation in n woke so late or later. As far as the samples
-/// carry. Where only the histogram is known, the lower end of a bucket: so late were all that are
-/// in it.
-pub(crate) fn rarities(overview: &Overview<'_>) -> Vec<(u64, i64)> {
+/// At least 1 activation in so many woke so late or later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rarity {
+    pub(crate) one_in: u64,
+    pub(crate) ns: i64,
+    /// Whether it was observed. Where only the histogram is known, it is the lower end of a bucket:
+    /// so late were all that are in it.
+    pub(crate) is_exact: bool,
+}
+
+/// As far as the samples carry.
+pub(crate) fn rarities(overview: &Overview<'_>) -> Vec<Rarity> {
     if !overview.measured().knows_distribution() {
         return Vec::new();
     }
@@ -199,8 +209,12 @@ pub(crate) fn rarities(overview: &Overview<'_>) -> Vec<(u64, i64)> {
             let level = Level::ALL.into_iter().find(|level| level.needs() == one_in);
             let exact = level.and_then(|level| observed?.quantile(level));
             let rank = count + 1 - count.div_ceil(one_in);
-            let bucket = || judged.bucket_of_rank(rank).map(|(bucket, _)| bucket.lower);
-            exact.or_else(bucket).map(|ns| (one_in, ns))
+            let exact = exact.map(|ns| Rarity { one_in, ns, is_exact: true });
+            exact.or_else(|| {
+                let (bucket, _) = judged.bucket_of_rank(rank)?;
+                let is_exact = bucket.lower == bucket.upper;
+                Some(Rarity { one_in, ns: bucket.lower, is_exact })
+            })
         })
         .collect()
 }
@@ -218,7 +232,7 @@ mod tests {
             let overview = Overview::new(&recorded);
             let found = rarities(&overview);
             assert_eq!(found.len(), 3, "{threads}");
-            for (one_in, ns) in found {
+            for Rarity { one_in, ns, .. } in found {
                 let so_late =
                     samples.iter().filter(|latency| i64::from(**latency) >= ns).count() as u64;
                 assert!(
@@ -228,11 +242,13 @@ mod tests {
             }
             // Of 350, one in a hundred is the fourth largest: the third has too few beside it.
             let few = Synthetic::idle().threads(threads).samples(&samples[..350]).build();
-            let (_, ns) = rarities(&Overview::new(&few))[1];
+            let Rarity { ns, is_exact, .. } = rarities(&Overview::new(&few))[1];
+            assert_eq!(is_exact, threads == 1, "what is not is within 1 % by its legend");
             let exact = 3_000 + 7 * 346;
-            assert!(ns <= exact && ns > exact * 98 / 100, "{ns}");
+            assert!(ns <= exact && ns > exact * 99 / 100, "{ns}");
             let exact = (threads == 1).then(|| overview.measured().quantile(Level::P99).unwrap());
-            assert!(exact.is_none_or(|p99| rarities(&overview)[1] == (100, p99)));
+            let found = rarities(&overview)[1];
+            assert!(exact.is_none_or(|ns| found == Rarity { one_in: 100, ns, is_exact: true }));
         }
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod tables;
 
 use crate::charts::definition::Definition;
 use crate::charts::series::Charts;
+use crate::charts::words::rarities;
 use crate::explained::{self, ExplainedView};
 use crate::foreign_text::shown;
 use crate::format;
@@ -260,7 +261,10 @@ impl<'r> Page<'r> {
             rows_left_out: left_out(rows_left_out, |n| {
                 tr!(not_shown_threads_none, threads = format::counted(n as u64, texts::n_threads))
             }),
-            approximate: all.iter().any(|overview| overview.recorded.threads.len() > 1),
+            approximate: all.iter().any(|overview| {
+                overview.recorded.threads.len() > 1
+                    || rarities(overview).iter().any(|rarity| !rarity.is_exact)
+            }),
             without_skipped: all
                 .iter()
                 .any(Overview::has_skipped)

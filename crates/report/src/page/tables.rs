@@ -5,7 +5,7 @@ use crate::charts::equal_bins::{self, EqualBins};
 use crate::charts::load_course::LoadCourse;
 use crate::charts::series::{Charts, Time};
 use crate::charts::svg;
-use crate::charts::words;
+use crate::charts::words::{self, Rarity};
 use crate::format::{self, count, exact_micros, micros};
 use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
@@ -211,12 +211,14 @@ pub(crate) fn histogram(charts: &Charts) -> DataTable {
 }
 
 pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
-    let rarities: Vec<Vec<(u64, i64)>> = all.iter().map(words::rarities).collect();
+    let rarities: Vec<Vec<Rarity>> = all.iter().map(words::rarities).collect();
     let longest = rarities.iter().max_by_key(|points| points.len()).cloned().unwrap_or_default();
-    let rows = longest.iter().enumerate().map(|(row, (one_in, _))| {
-        let cells = rarities
-            .iter()
-            .map(|points| points.get(row).map(|(_, ns)| format!("~{}", micros(*ns))).or_nothing());
+    let text = |rarity: &Rarity| {
+        let about = if rarity.is_exact { "" } else { "~" };
+        format!("{about}{}", micros(rarity.ns))
+    };
+    let rows = longest.iter().enumerate().map(|(row, Rarity { one_in, .. })| {
+        let cells = rarities.iter().map(|points| points.get(row).map(text).or_nothing());
         std::iter::once(tr!(n1_in_n, n = count(*one_in))).chain(cells).collect()
     });
     let mut rows: Vec<Vec<String>> = rows.collect();
