@@ -7,7 +7,7 @@ use crate::{
 };
 use plan::Scheduling;
 use serde_json::Value;
-use stats::{Statistics, Summary};
+use stats::{Activations, Statistics, Summary};
 use std::fmt::Display;
 
 /// A figure that does not follow from the samples.
@@ -336,14 +336,25 @@ fn accounting(thread: &Thread, statistics: &Statistics, finder: &mut Finder<'_>)
     finder.expect_equal("activations.due", counted.due, due);
     let lost = (counted.on_time + counted.late).saturating_sub(rows.on_time + rows.late);
     finder.expect_equal("evidence.samples_lost", evidence.samples_lost, lost);
-    if evidence.samples_lost == 0 {
+    if let Some(rows) = recounted(thread, statistics) {
         finder.expect_equal("activations.on_time", counted.on_time, rows.on_time);
         finder.expect_equal("activations.late", counted.late, rows.late);
-        // A thread that did not come back has no evidence, and nothing says which of its rows
-        // between others were lost.
-        let never_run = if evidence.voluntary_switches.is_none() { statistics.lost } else { 0 };
-        finder.expect_equal("activations.skipped", counted.skipped, rows.skipped + never_run);
+        finder.expect_equal("activations.skipped", counted.skipped, rows.skipped);
     }
+}
+
+/// The rows of a thread as its samples have them, whatever it counted; none where some were lost or
+/// there are none, of which only the thread itself knows.
+pub fn recounted(thread: &Thread, statistics: &Statistics) -> Option<Activations> {
+    if thread.detail != Detail::Samples || thread.evidence.samples_lost > 0 {
+        return None;
+    }
+    let Activations { on_time, late, skipped, .. } = statistics.activations;
+    // A thread that did not come back has no evidence, and nothing says which of its rows between
+    // others were lost.
+    let never_run = if thread.evidence.voluntary_switches.is_none() { statistics.lost } else { 0 };
+    let skipped = skipped + never_run;
+    Some(Activations { due: on_time + late + skipped, on_time, late, skipped })
 }
 
 /// A loop polled for as long as its gaps at least.

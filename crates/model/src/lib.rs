@@ -35,7 +35,7 @@ mod warning;
 pub use anonymous::{Anonymiser, Console, Pseudonyms};
 pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
 pub use checks::{CheckText, check_text};
-pub use contradictions::{Contradiction, contradictions};
+pub use contradictions::{Contradiction, contradictions, recounted};
 pub use document::{CoKernel, Document, End, FORMAT, Instrument, State, VERSION};
 pub use examined::{Examined, Pool};
 pub use explained::{

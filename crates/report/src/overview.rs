@@ -48,9 +48,7 @@ impl Totals {
     }
 
     pub(crate) fn add(&mut self, thread: &Thread, probe: &ProbeStatement, statistics: &Statistics) {
-        // The thread's own count: it knows of samples that were lost, and of activations that never
-        // ran at all.
-        self.activations.merge(&Accounts::from_thread(thread, probe));
+        self.activations.merge(&Accounts::from_thread(thread, probe, statistics));
         self.lost += thread.evidence.samples_lost;
         self.linear.merge(&statistics.linear);
         self.add_latencies(statistics);

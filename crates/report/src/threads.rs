@@ -83,7 +83,7 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
         let probe = &recorded.document.probe;
         for (place, (thread, statistics)) in threads(recorded).enumerate() {
             let [due, on_time, late, skipped] =
-                Accounts::from_thread(thread, &recorded.document.probe).all();
+                Accounts::from_thread(thread, probe, statistics).all();
             let lost = thread.detail.is_samples().then_some(thread.evidence.samples_lost);
             let mut cells = vec![
                 recorded.path.display().to_string(),
@@ -152,8 +152,8 @@ impl<'r> Markdown<'r> {
         threads(of.recorded)
     }
 
-    fn counts(&self, of: &Overview<'_>, thread: &Thread) -> [String; 3] {
-        let accounts = Accounts::from_thread(thread, &of.document().probe);
+    fn counts(&self, of: &Overview<'_>, thread: &Thread, statistics: &Statistics) -> [String; 3] {
+        let accounts = Accounts::from_thread(thread, &of.document().probe, statistics);
         [accounts.due(), accounts.late(), accounts.skipped()]
             .map(|n| n.map(format::count).or_nothing())
     }

@@ -92,7 +92,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
                 thread: thread.index,
                 name: tr!(thread_2, thread = thread.index),
                 cpu: cpu_of(probe, thread),
-                accounts: accounts(&Accounts::from_thread(thread, probe)),
+                accounts: accounts(&Accounts::from_thread(thread, probe, statistics)),
                 figures: figures(&Latencies::due(statistics)),
             });
             if statistics.with_skipped.is_some() {

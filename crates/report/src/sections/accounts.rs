@@ -7,7 +7,7 @@ use crate::language::{texts, tr};
 use crate::sections::latencies::NOTHING;
 use crate::sections::rows::Rows;
 use model::{ProbeStatement, RowKind, TakenBy, Thread};
-use stats::Activations;
+use stats::{Activations, Statistics};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Accounts {
@@ -21,17 +21,22 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    pub(crate) fn from_thread(thread: &Thread, probe: &ProbeStatement) -> Accounts {
-        match thread.activations {
+    /// As the samples have them, so that no count that was changed in `run.json` is shown; where
+    /// they do not tell, the thread's own count, which knows of samples that were lost.
+    pub(crate) fn from_thread(
+        thread: &Thread,
+        probe: &ProbeStatement,
+        statistics: &Statistics,
+    ) -> Accounts {
+        let counted = thread.activations.map(|counts| counts.all());
+        match counted.map(|counted| model::recounted(thread, statistics).unwrap_or(counted)) {
             None => Accounts { is_unknown: true, ..Accounts::default() },
             Some(counts) if probe.rows == RowKind::Events => {
-                Accounts { events: counts.all().due, has_events: true, ..Accounts::default() }
+                Accounts { events: counts.due, has_events: true, ..Accounts::default() }
             }
-            Some(counts) => Accounts {
-                planned: counts.all(),
-                planned_rows: Some(probe.rows.into()),
-                ..Accounts::default()
-            },
+            Some(planned) => {
+                Accounts { planned, planned_rows: Some(probe.rows.into()), ..Accounts::default() }
+            }
         }
     }
 
@@ -127,11 +132,33 @@ pub(crate) fn in_words(all: impl Iterator<Item = Accounts>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::synthetic::Synthetic;
+    use model::Recorded;
     use plan::{CpuId, Nanos, Scheduling};
 
-    fn thread(activations: Option<Activations>) -> Thread {
-        let thread = Thread::unmeasured(0, CpuId(0), Scheduling::OTHER, Nanos(1_000), Nanos(0));
-        Thread { activations: activations.map(model::RowCounts::Planned), ..thread }
+    /// Of a thread that knows its counts alone.
+    fn of(activations: Option<Activations>, probe: &ProbeStatement) -> Accounts {
+        let mut thread = Thread::unmeasured(0, CpuId(0), Scheduling::OTHER, Nanos(1_000), Nanos(0));
+        thread.activations = activations.map(model::RowCounts::Planned);
+        thread.evidence.samples_lost = 1;
+        Accounts::from_thread(&thread, probe, &Statistics::from_figures(None))
+    }
+
+    /// `show` had the counts of run.json in its headline, `--figure` and `gate` those of samples.
+    #[test]
+    fn counts_that_the_samples_contradict_are_not_shown() {
+        let mut recorded =
+            Synthetic::idle().threads(1).samples(&[2_500_000, 10_000, 12_000]).due(8).build();
+        let words = |recorded: &Recorded| {
+            let (thread, statistics) = (&recorded.document.threads[0], &recorded.threads[0]);
+            let probe = &recorded.document.probe;
+            in_words(std::iter::once(Accounts::from_thread(thread, probe, statistics)))
+        };
+        let is = "2 of 5 activations on time, 1 late, 2 skipped";
+        assert_eq!(words(&recorded), is);
+        let counts = Activations { due: 5, on_time: 5, late: 0, skipped: 0 };
+        recorded.document.threads[0].activations = Some(model::RowCounts::Planned(counts));
+        assert_eq!(words(&recorded), is);
     }
 
     #[test]
@@ -143,12 +170,9 @@ mod tests {
             overrun_column: None,
             ..ProbeStatement::cyclic()
         };
-        let planned = Accounts::from_thread(&thread(Some(all)), &cyclic);
-        let happened = Accounts::from_thread(
-            &thread(Some(Activations { due: 7, on_time: 7, late: 0, skipped: 0 })),
-            &events,
-        );
-        let unknown = Accounts::from_thread(&thread(None), &cyclic);
+        let planned = of(Some(all), &cyclic);
+        let happened = of(Some(Activations { due: 7, on_time: 7, late: 0, skipped: 0 }), &events);
+        let unknown = of(None, &cyclic);
         assert_eq!(planned.all(), [Some(5), Some(3), Some(1), Some(1)]);
         assert_eq!(happened.all(), [Some(7), None, None, None]);
         assert_eq!(unknown.all(), [None; 4]);
@@ -170,8 +194,8 @@ mod tests {
     fn counts_are_of_what_the_probe_has() {
         let all = Activations { due: 5, on_time: 3, late: 1, skipped: 1 };
         let spawn = ProbeStatement { rows: RowKind::Trials, ..ProbeStatement::cyclic() };
-        let [activations, trials] = [ProbeStatement::cyclic(), spawn]
-            .map(|probe| Accounts::from_thread(&thread(Some(all)), &probe));
+        let [activations, trials] =
+            [ProbeStatement::cyclic(), spawn].map(|probe| of(Some(all), &probe));
         assert_eq!(
             in_words([trials, trials].into_iter()),
             "6 of 10 trials on time, 2 late, 2 skipped"

@@ -306,10 +306,9 @@ mod tests {
         for (recorded, skipped) in [(&mut first, 0), (&mut second, 3)] {
             recorded.document.probe.rows = model::RowKind::Trials;
             recorded.threads.iter_mut().for_each(|statistics| statistics.with_skipped = None);
-            for thread in &mut recorded.document.threads {
-                let counts =
+            for statistics in &mut recorded.threads {
+                statistics.activations =
                     stats::Activations { due: 1_000, on_time: 1_000 - skipped, late: 0, skipped };
-                thread.activations = Some(model::RowCounts::Planned(counts));
             }
         }
         let output = |first, second| {

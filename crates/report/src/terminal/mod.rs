@@ -219,9 +219,9 @@ fn activations_in(
     let threads = overview.document().threads.iter().zip(&overview.recorded.threads);
     let mut rows: Vec<Vec<String>> = threads
         .map(|(thread, statistics)| {
-            let mut row =
-                vec![thread.index.to_string(), cpu_of(&overview.document().probe, thread)];
-            let of_thread = Accounts::from_thread(thread, &overview.document().probe);
+            let probe = &overview.document().probe;
+            let mut row = vec![thread.index.to_string(), cpu_of(probe, thread)];
+            let of_thread = Accounts::from_thread(thread, probe, statistics);
             row.extend(accounts(&of_thread).into_iter().take(counts));
             row.extend(figures(&Latencies::due(statistics)));
             row
