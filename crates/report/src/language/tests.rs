@@ -21,7 +21,7 @@ fn scripts_say_the_texts_that_there_are_for_them() {
     let unknown: Vec<&str> = said.filter(|said| !is_known(said)).collect();
     assert!(unknown.is_empty(), "{unknown:#?}");
     // Kinds of time and figures of the heat map, which scripts find in the page's data.
-    let of_data = ["machine", "virtual", "emulated", "mean", "sd", "max", "overruns", "skipped"];
+    let of_data = ["machine", "virtual", "emulated", "mean", "sd", "max", "late", "skipped"];
     let is_said = |english| of_data.contains(&english) || scripts.contains(&format!("'{english}'"));
     let mut known = texts::SCRIPTS.iter().map(|text| text.in_english());
     assert_eq!(known.find(|english| !is_said(english)), None);

@@ -156,7 +156,7 @@ impl Figure {
     pub(super) const fn name(self) -> Text {
         match self {
             Figure::Latency(figure) => figure.name(),
-            Figure::Overruns => texts::overruns,
+            Figure::Overruns => texts::late,
             Figure::Skipped => texts::skipped,
         }
     }

@@ -346,7 +346,7 @@ fn intervals_are_ranked_by_how_much_they_vary() {
     matrix.add(1, 1, jitter(&[-9_000, 0, 300]));
     assert_eq!(
         matrix.headline().sentence,
-        "Largest peak to peak 9.30 µs with busy (the largest of 2)"
+        "Largest peak to peak 9.30 µs with busy (the worst of 2 combinations)"
     );
     assert_eq!(
         matrix.by_first_factor().unwrap(),
@@ -526,7 +526,7 @@ fn the_first_factor_is_reported_where_all_else_is_equal() {
     );
     assert_eq!(
         matrix.headline().sentence,
-        "Worst wake-up 900 µs with load=none, prio=20 (the largest of 3 maxima)",
+        "Worst wake-up 900 µs with load=none, prio=20 (the worst of 3 combinations)",
         "the smallest has no room in 90 columns"
     );
 }
@@ -541,7 +541,7 @@ fn what_others_published_stands_beside_it() {
     matrix.published = Some(Published::read("a.csv", lines.as_bytes()).unwrap());
     let text = matrix.markdown(English);
     let lines: Vec<&str> = text.lines().skip(2).collect();
-    let theirs = "| their min | their mean | their sd | their max | their overruns | source |";
+    let theirs = "| their min | their mean | their sd | their max | their late | source |";
     assert!(lines[0].ends_with(theirs), "{text}");
     assert!(lines[2].ends_with("| – | 7.036 | 3.167 | 402.131 | 4 | [1] |"), "{text}");
     // Loads are told by the recording, not by a factor's name. A second one of the same
@@ -849,8 +849,8 @@ fn overruns_that_are_not_known_are_not_none() {
     }
     let by = matrix.by("load", English).unwrap();
     assert!(!by.contains("no overruns"), "{by}");
-    let line = by.lines().find(|line| line.starts_with("overruns")).unwrap();
-    assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["overruns", "–", "–"], "{by}");
+    let line = by.lines().find(|line| line.starts_with("late")).unwrap();
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["late", "–", "–"], "{by}");
     for figure in ["overruns", "skipped", "lost"] {
         assert_eq!(matrix.json()["combinations"][0][figure], Value::Null, "{figure}");
     }
@@ -940,7 +940,7 @@ fn a_table_fits_80_columns_by_fewer_of_them() {
     let head = text.lines().find(|line| line.starts_with("load ")).unwrap();
     let names: Vec<&str> =
         head.split("  ").map(str::trim).filter(|name| !name.is_empty()).collect();
-    let kept = ["load", "p50", "p99", "p99.9", "max", "overruns", "skipped", "load, %"];
+    let kept = ["load", "runs", "p50", "p99", "p99.9", "max", "late", "skipped", "load, %"];
     assert_eq!(names, kept, "{text}");
     assert!(
         text.contains("All have kernel=debian:rt-amd64=6.1.0-37, interval=500us, caveats=steal"),

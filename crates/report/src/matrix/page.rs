@@ -289,10 +289,9 @@ impl Matrix {
                     // A second line of a combination says nothing again.
                     (_, "0" | NOTHING | "") => "",
                     (Some(texts::load_percent), _) if self.rows[line.row].off_target => "bad",
-                    (
-                        Some(texts::caveats | texts::overruns | texts::skipped | texts::beyond),
-                        _,
-                    ) => "bad",
+                    (Some(texts::caveats | texts::late | texts::skipped | texts::beyond), _) => {
+                        "bad"
+                    }
                     _ => "",
                 },
             };

@@ -35,7 +35,7 @@ const OURS: [Text; 18] = [
     texts::max,
     texts::max_of_runs,
     texts::noise_percent,
-    texts::overruns,
+    texts::late,
     texts::skipped,
     texts::load_percent,
 ];
@@ -45,7 +45,7 @@ const THEIRS: [Text; 6] = [
     texts::their_mean,
     texts::their_sd,
     texts::their_max,
-    texts::their_overruns,
+    texts::their_late,
     texts::source,
 ];
 

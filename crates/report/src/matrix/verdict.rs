@@ -136,7 +136,7 @@ impl Matrix {
         }))
     }
 
-    /// `558 µs with ... (the largest of 54 maxima), 3.75 µs with ... (the smallest)`, in words that
+    /// `558 µs with ... (the worst of 54 combinations), 3.75 µs with ... (the best)`, in words that
     /// become fewer.
     fn extremes(&self, latest: &[&CellStats]) -> Vec<String> {
         let [worst, others @ ..] = latest else { return Vec::new() };
@@ -153,11 +153,7 @@ impl Matrix {
             return vec![figure, max(worst)];
         }
         let n = count(latest.len() as u64);
-        let of_all = if worst.is_of_intervals() {
-            tr!(the_largest_of_n, n)
-        } else {
-            tr!(largest_n_maxima, n)
-        };
+        let of_all = tr!(worst_n_combinations, n);
         // The smallest of what is there as it was asked for: half a run has a small maximum too.
         let best = others.iter().rev().find(|row| row.is_whole());
         let best = best.map(|best| tr!(max_with_the_smallest, max = max(best), with = with(best)));

@@ -150,7 +150,8 @@ fn published_figures_and_the_page() {
 
     let output = place.well("report out --beside published -o page.html --svg charts").out;
     assert!(
-        output.contains("(the largest of 2 maxima)") && output.contains("\nReport: page.html\n"),
+        output.contains("(the worst of 2 combinations)")
+            && output.contains("\nReport: page.html\n"),
         "{output}"
     );
     let page = std::fs::read_to_string(place.join("page.html")).unwrap();
