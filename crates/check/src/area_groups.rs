@@ -38,7 +38,8 @@ pub fn groups_on_measured(machine: &Machine<'_>) -> Vec<String> {
             machine.cpus(&file("cpuset.cpus.effective")).unwrap_or_else(|| machine.online.clone());
         group != branch(&own)
             && machine.exists(&file("cgroup.procs"))
-            && partition.is_none_or(|said| said == "member" || said.contains("invalid"))
+            // One that is to be a partition, and is none yet, is for what is to be on time too.
+            && partition.is_none_or(|said| said == "member")
             && cpus.iter().any(|cpu| measured.contains(cpu))
     };
     machine.names(GROUPS).into_iter().filter(may_run).collect()
@@ -111,12 +112,20 @@ fn making_valid(
         &format!("echo {kind} | sudo tee /{GROUPS}/\"$i\"/{PARTITION}"),
         quoted(vec![group]),
     );
-    let left = without(&machine.online, &own);
-    if beside.is_empty() || left.is_empty() {
+    // What each has beside these. One that is a partition, or is to be one, has its CPUs for itself.
+    let left = |other: &String| without(&cpus(other).unwrap_or_default(), &own);
+    let is_member = |other: &String| {
+        let said = machine.text(&format!("{GROUPS}/{other}/{PARTITION}"));
+        said.is_none_or(|said| said == "member")
+    };
+    let gives = |other: &String| is_member(other) && !left(other).is_empty();
+    if beside.is_empty() || !beside.iter().all(gives) {
         return phrase!("correct-partition", group = group.as_str(), again);
     }
-    let keep = keeping(&beside, &CpuList::format(&left));
-    Phrase::joined("and", [keep, again].map(Phrase::from))
+    let keep = beside
+        .iter()
+        .map(|other| keeping(std::slice::from_ref(other), &CpuList::format(&left(other))));
+    Phrase::joined("and", keep.chain([again]).map(Phrase::from))
 }
 
 /// Kinds of units that can be given CPUs by the service manager, which would undo what is written
@@ -209,8 +218,41 @@ mod tests {
         group("system.slice", "cpuset.cpus", "1-2");
         let found = "rt.slice is no isolated partition, because the kernel says: Cpu list in \
                      cpuset.cpus not exclusive";
-        let action = "sudo systemctl set-property --runtime system.slice AllowedCPUs=0-1, and \
-                      echo isolated | sudo tee /sys/fs/cgroup/rt.slice/cpuset.cpus.partition";
-        assert_eq!(seen(), Some((Status::Bad, found.to_owned(), action.to_owned())));
+        let again = "echo isolated | sudo tee /sys/fs/cgroup/rt.slice/cpuset.cpus.partition";
+        let action = format!(
+            "sudo systemctl set-property --runtime system.slice AllowedCPUs=1, and {again}"
+        );
+        assert_eq!(seen(), Some((Status::Bad, found.to_owned(), action)));
+        // Nobody takes a partition's CPUs, and no group is left without any.
+        let action = format!("correct cpuset.cpus of rt.slice, then {again}");
+        group("system.slice", "cpuset.cpus.partition", "isolated");
+        assert_eq!(seen(), Some((Status::Bad, found.to_owned(), action.clone())));
+        group("system.slice", "cpuset.cpus.partition", "member");
+        group("system.slice", "cpuset.cpus", "3");
+        assert_eq!(seen(), Some((Status::Bad, found.to_owned(), action)));
+    }
+
+    /// What it was asked to have for itself was once to be taken from it.
+    #[test]
+    fn a_group_that_is_to_be_a_partition_keeps_its_cpus() {
+        let dir = four_cpus("");
+        let group = |name: &str, file_name: &str, text: &str| {
+            file(dir.path(), &format!("sys/fs/cgroup/{name}/{file_name}"), text);
+        };
+        file(dir.path(), "sys/fs/cgroup/cgroup.controllers", "cpuset cpu\n");
+        file(dir.path(), "proc/self/cgroup", "0::/own.slice\n");
+        for name in ["rt.slice", "system.slice"] {
+            group(name, "cgroup.procs", "");
+            group(name, "cpuset.cpus.effective", "2-3");
+        }
+        let action =
+            || finding(&HostRoot::at(dir.path()), "control-groups", Some(&[2, 3])).unwrap().action;
+        let keep =
+            |group: &str| format!("sudo systemctl set-property --runtime {group} AllowedCPUs=0-1");
+        group("rt.slice", "cpuset.cpus.partition", "isolated invalid (x)");
+        assert_eq!(action(), keep("system.slice"));
+        group("rt.slice", "cpuset.cpus.partition", "member");
+        group("system.slice", "cpuset.cpus.partition", "isolated");
+        assert_eq!(action(), keep("rt.slice"));
     }
 }
