@@ -154,14 +154,14 @@ fn irqbalance_leaves_out_what_it_was_told_to() {
         ),
         (
             "IRQBALANCE_BANNED_CPUS=2-3",
-            "runs, and leaves no CPU alone, because IRQBALANCE_BANNED_CPUS=2-3 is no mask such as \
-             0000000c",
+            "runs, and does not look at isolated CPUs, because of IRQBALANCE_BANNED_CPUS=2-3, \
+             which is no mask such as 0000000c",
             "IRQBALANCE_BANNED_CPUS=c",
         ),
         (
             "IRQBALANCE_BANNED_CPULIST=0c",
-            "runs, and leaves no CPU alone, because IRQBALANCE_BANNED_CPULIST=0c is no list such \
-             as 2-3",
+            "runs, and does not look at isolated CPUs, because of IRQBALANCE_BANNED_CPULIST=0c, \
+             which is no list such as 2-3",
             "IRQBALANCE_BANNED_CPULIST=2-3",
         ),
     ] {
@@ -226,6 +226,9 @@ fn a_sound_card_that_shares_its_line_is_named() {
     let expected = (Status::Warn, found.to_owned(), action.to_owned());
     assert_eq!(seen(Purpose::Audio, row), Some(expected));
     assert_eq!(seen(Purpose::Robotics, row), None);
+    let row = "17: 9 0 0 0 IO-APIC 17-fasteoi snd_hdsp, snd_hda_intel:card0";
+    let found = "17 (snd_hdsp) is shared with snd_hda_intel:card0".to_owned();
+    assert_eq!(seen(Purpose::Audio, row), Some((Status::Warn, found, action.to_owned())));
     let row = "33: 9 0 0 0 PCI-MSI 1-edge snd_hda_intel:card0";
     let found = "33 (snd_hda_intel:card0), shared with nothing".to_owned();
     assert_eq!(seen(Purpose::Audio, row), Some((Status::Ok, found, String::new())));

@@ -124,10 +124,8 @@ pub(crate) fn chooses_governor(machine: &Machine<'_>, write: String) -> Option<(
     })
 }
 
-/// Checks of settings of the kernel that profiles of tuned have too.
-const OF_TUNED: [(&str, &str); 6] = [
-    ("rt-throttling", "kernel.sched_rt_runtime_us"),
-    ("watchdogs", "kernel.nmi_watchdog"),
+/// Checks of one setting of the kernel each, which profiles of tuned have too.
+const OF_TUNED: [(&str, &str); 4] = [
     ("statistics-interval", "vm.stat_interval"),
     ("numa-balancing", "kernel.numa_balancing"),
     ("compaction", "vm.compaction_proactiveness"),

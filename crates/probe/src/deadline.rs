@@ -93,8 +93,9 @@ impl Conditions {
                  /proc/sys/kernel/sched_rt_runtime_us"
             }
             (true, _) => {
-                "its threads have to be allowed on every CPU of their root domain: run it outside \
-                 of a cpuset or container that leaves some out"
+                "its threads have to be allowed on every CPU of their root domain, and to have \
+                 CAP_SYS_NICE outside of any user namespace: run it outside of a cpuset or \
+                 container"
             }
         }
     }
