@@ -3,8 +3,8 @@
 //! for, and deadlines of jobs. One period can make the largest interval, and of those before a
 //! wake-up that was on time no latency says anything.
 
-use crate::format::{self, counted};
-use crate::language::{texts, tr};
+use crate::format;
+use crate::language::tr;
 use crate::overview::Overview;
 use model::{Column, Document, Recorded, WithoutPeriod};
 
@@ -21,9 +21,9 @@ pub(crate) fn in_words(all: &[Overview<'_>]) -> String {
         more => tr!(n_periods_missed, n = format::count(more)),
     };
     let without: WithoutPeriod = documents().map(Document::without_period).sum();
-    let without = match without.threads {
-        threads if threads > 0 && !has_no_period => {
-            tr!(no_period_found_for, threads = counted(threads, texts::n_threads))
+    let without = match without.rows {
+        rows if rows > 0 && !has_no_period => {
+            tr!(no_period_found_for, rows = format::count(rows))
         }
         _ => String::new(),
     };
@@ -94,7 +94,7 @@ mod tests {
         let evidence = &mut of_some.document.threads[0].evidence;
         evidence.periodic_rows = Some(2);
         evidence.without_period = Some(WithoutPeriod { rows: 500, threads: 1 });
-        assert_eq!(words(&[of_some]), ", 1 period missed, no period found for 1 thread");
+        assert_eq!(words(&[of_some]), ", 1 period missed, 500 of no known period");
         // These are said to be skipped.
         assert_eq!(words(&[missed(&[0, 1], Some(2))]), "");
         let headline = Headline::new(&Overview::all(&[missed(&[0, 12], None)]));

@@ -419,7 +419,7 @@ fn two_boots_in_one_folder() {
     let begun = place.well("run --here plan.toml -q -o other");
     assert!(words(&begun.err).contains(&none_of_them), "{begun:?}");
     std::fs::remove_dir_all(place.join("other")).unwrap();
-    let title = format!("Two boots (measured on {release}, which the plan does not ask for) ");
+    let title = format!("Two boots (with {release}, booted as the plan does not ask for) ");
     for shown in ["show board", &format!("show board/{release}"), "show board --md"] {
         let table = words(&place.well(shown).out);
         assert!(table.trim_start_matches("### ").starts_with(&title), "{table}");
