@@ -112,7 +112,8 @@ fn making_valid(
         &format!("echo {kind} | sudo tee /{GROUPS}/\"$i\"/{PARTITION}"),
         quoted(vec![group]),
     );
-    // What each has beside these. One that is a partition, or is to be one, has its CPUs for itself.
+    // What each has beside these. One that is a partition, or is to be one, has its CPUs for
+    // itself.
     let left = |other: &String| without(&cpus(other).unwrap_or_default(), &own);
     let is_member = |other: &String| {
         let said = machine.text(&format!("{GROUPS}/{other}/{PARTITION}"));
