@@ -21,10 +21,10 @@ HOG_NS = 20_000_000
 APART = ("-i", "1070us")
 
 
-def figures(recording, thread):
-    """Mean, median and 95th percentile: of 100 latencies the 99th would be one that a tick may happen to meet."""
+def figures(recording, thread, percent=99):
+    """Mean, median and a percentile."""
     ranked = sorted(latency for latency in latencies(recording, thread) if latency is not None)
-    return statistics.mean(ranked), ranked[len(ranked) // 2], ranked[len(ranked) * 95 // 100 - 1]
+    return statistics.mean(ranked), ranked[len(ranked) // 2], ranked[len(ranked) * percent // 100 - 1]
 
 
 def own_loads(*cpus):
@@ -104,8 +104,9 @@ class SeveralCpus(Explaining):
             rate = ("--mips", str(1_000 // cpus), "--append", "idle=poll")
             self.lab("run", "-q", "-k", VANILLA, *rate, "-n", "100", "-o", f"one-{cpus}", *APART)
             one = next((self.folder / f"one-{cpus}").iterdir())
+            # A tick may happen to meet two of the hundred on one CPU, and none on another.
             for cpu in range(cpus):
-                self.assert_about(figures(several, cpu), figures(one, 0))
+                self.assert_about(figures(several, cpu, 95), figures(one, 0, 95))
 
     @long
     def test_three_cpus_are_as_fast_as_one_another(self):

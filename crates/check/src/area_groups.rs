@@ -205,7 +205,7 @@ mod tests {
         };
         group("rt.slice", "cpuset.cpus", "2-3");
         group("system.slice", "cpuset.cpus", "");
-        for valid in ["member", "root", "isolated"] {
+        for valid in ["member", "root", "isolated", "$(x) invalid"] {
             group("rt.slice", "cpuset.cpus.partition", valid);
             assert_eq!(seen(), None, "{valid}");
         }

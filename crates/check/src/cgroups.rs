@@ -20,12 +20,13 @@ fn asked_partitions(files: &Files<'_>) -> Vec<(String, String)> {
 }
 
 pub(crate) const PARTITION: &str = "cpuset.cpus.partition";
+const KINDS: [&str; 2] = ["root", "isolated"];
 
 /// The partitions directly below the root, with their kind and CPUs. Others are below these.
 pub(crate) fn partitions(files: &Files<'_>) -> Vec<(String, String, Vec<CpuId>)> {
     let partition = |(group, kind): (String, String)| {
         let cpus = files.cpus(&format!("{GROUPS}/{group}/cpuset.cpus.effective"))?;
-        ["root", "isolated"].contains(&kind.as_str()).then_some((group, kind, cpus))
+        KINDS.contains(&kind.as_str()).then_some((group, kind, cpus))
     };
     asked_partitions(files).into_iter().filter_map(partition).collect()
 }
@@ -42,6 +43,10 @@ pub(crate) struct InvalidPartition {
 pub(crate) fn invalid_partitions(files: &Files<'_>) -> Vec<InvalidPartition> {
     let invalid = |(group, said): (String, String)| {
         let (kind, reason) = said.split_once(" invalid")?;
+        // It goes into a command, and the file may be a stranger's.
+        if !KINDS.contains(&kind) {
+            return None;
+        }
         let reason = reason.trim().strip_prefix('(').and_then(|text| text.strip_suffix(')'));
         Some(InvalidPartition { group, kind: kind.to_owned(), reason: reason.map(str::to_owned) })
     };
