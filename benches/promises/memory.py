@@ -4,9 +4,9 @@ interval asks for and are there only while it measures.
 
 The program itself is the largest part of it: all of it is locked, so it grows with the program's size.
 
-The kernel keeps the peak of a process until it ends (VmHWM). It is read when all is done but the last write: run.json goes
-into a pipe of one page that nobody reads yet, so the process waits there. The peak in wait4's rusage would not do: it is
-at least the parent's own.
+The kernel keeps the peak of a process (VmHWM) until it is told to begin anew. It is read and begun anew each millisecond
+from when the measuring is to end, up to the last write: run.json goes into a pipe of one page that nobody reads yet, so the
+process waits there. The peak in wait4's rusage would not do: it is at least the parent's own.
 """
 
 import fcntl
@@ -25,6 +25,7 @@ MAX_MB = 12
 SECONDS = 10
 SLOT_BYTES = 16
 PAGE = 4096
+RESTART_PEAK = "5"
 
 
 def unread(pipe):
@@ -33,22 +34,23 @@ def unread(pipe):
 
 
 class Memory:
-    """Peak and size of a process's resident memory so far, kB."""
+    """Peak of a process's resident memory since the reading before, and its size now, kB."""
 
     def __init__(self, process):
         if process.poll() is not None:
             raise Failed("teiji measure ended before its memory could be read")
         status = Path(f"/proc/{process.pid}/status").read_text()
         self.peak, self.size = (int(re.search(rf"^{name}:\s+(\d+)", status, re.MULTILINE)[1]) for name in ("VmHWM", "VmRSS"))
+        Path(f"/proc/{process.pid}/clear_refs").write_text(RESTART_PEAK)
 
 
 def beyond_rings(course, rings):
     """The most memory beside the rings, bytes: with them as long as they are there, without them from when they were given back."""
-    given_back = next((n for n, now in enumerate(course) if now.size < now.peak - 0.8 * rings / 1024), len(course))
-    before, after = course[:given_back], course[given_back:]
-    measuring = before[-1].peak
-    # A peak above that one came after it; below it only the size says anything.
-    ended = max((now.peak if now.peak > measuring else now.size for now in after), default=0)
+    sizes = [now.size for now in course]
+    given_back = next(n for n, now in enumerate(sizes) if now < max(sizes[: n + 1]) - 0.8 * rings / 1024)
+    measuring = max(now.peak for now in course[:given_back])
+    # The peak of the moment in which they went is one with them.
+    ended = max([sizes[given_back], *(now.peak for now in course[given_back + 1 :])])
     return measuring * 1024 - rings, max(measuring * 1024 - rings, ended * 1024)
 
 
