@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// The kernel's file, below the root.
 const FILE: &str = "dev/cpu_dma_latency";
 
-/// Holds /dev/cpu_dma_latency at 0 µs until it is dropped.
+/// Holds /dev/cpu_dma_latency until it is dropped.
 #[derive(Debug)]
 #[must_use = "the request ends when this is dropped"]
 pub struct DmaLatency {
@@ -66,12 +66,12 @@ impl HostRoot {
 }
 
 impl DmaLatency {
-    /// Asks for 0 µs.
+    /// Asks that no CPU takes longer than this to wake, µs.
     ///
     /// # Errors
     /// The file is not there, may not be opened for writing (it is root's alone unless that was
     /// changed), or refuses the value.
-    pub fn hold(root: &HostRoot) -> Result<Self, HostError> {
+    pub fn hold(root: &HostRoot, micros: i32) -> Result<Self, HostError> {
         let path = root.path(FILE);
         // Neither created nor truncated: a regular file of that name would not be a request. Nor
         // does a FIFO in its place wait for a reader.
@@ -79,7 +79,7 @@ impl DmaLatency {
         let opened =
             OpenOptions::new().write(true).custom_flags(flags).open(&path).and_then(|mut file| {
                 // The kernel takes a native 32-bit number, in one write.
-                file.write_all(&0_i32.to_ne_bytes())?;
+                file.write_all(&micros.to_ne_bytes())?;
                 Ok(file)
             });
         match opened {
@@ -106,7 +106,7 @@ mod tests {
             0,
         )
         .unwrap();
-        assert!(DmaLatency::hold(&HostRoot::at(dir.path())).is_err());
+        assert!(DmaLatency::hold(&HostRoot::at(dir.path()), 0).is_err());
     }
 
     fn open_files() -> Vec<PathBuf> {
@@ -126,7 +126,7 @@ mod tests {
     fn zero_is_asked_for_and_held_until_dropped() {
         let (dir, file) = machine();
         std::fs::write(&file, "").unwrap();
-        let opened = DmaLatency::hold(&HostRoot::at(dir.path())).unwrap();
+        let opened = DmaLatency::hold(&HostRoot::at(dir.path()), 0).unwrap();
         assert_eq!(std::fs::read(&file).unwrap(), [0; 4]);
         assert!(open_files().contains(&file), "closing the file would end the request");
         drop(opened);
@@ -137,7 +137,7 @@ mod tests {
     fn a_missing_file_is_named_and_not_made() {
         let (dir, file) = machine();
         let refused =
-            DmaLatency::hold(&HostRoot::at(dir.path().canonicalize().unwrap())).unwrap_err();
+            DmaLatency::hold(&HostRoot::at(dir.path().canonicalize().unwrap()), 0).unwrap_err();
         let text = refused.to_string();
         assert!(
             text.contains(&file.display().to_string()) && text.contains("No such file"),
@@ -157,7 +157,7 @@ mod tests {
     fn what_is_not_there_need_not_be_held_off() {
         let (dir, file) = machine();
         let root = HostRoot::at(dir.path().canonicalize().unwrap());
-        let warning = || DmaLatency::hold(&root).unwrap_err().warning(&root);
+        let warning = || DmaLatency::hold(&root, 0).unwrap_err().warning(&root);
         assert_eq!(warning(), None);
         std::fs::create_dir_all(root.path("sys/devices/system/cpu/cpu0/cpuidle/state0")).unwrap();
         let path = file.display().to_string();
@@ -172,7 +172,7 @@ mod tests {
         let (dir, file) = machine();
         std::os::unix::fs::symlink("/dev/full", &file).unwrap();
         let HostError::DmaLatency { source, .. } =
-            DmaLatency::hold(&HostRoot::at(dir.path())).unwrap_err();
+            DmaLatency::hold(&HostRoot::at(dir.path()), 0).unwrap_err();
         assert_eq!(source.kind(), ErrorKind::StorageFull);
     }
 

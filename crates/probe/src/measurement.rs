@@ -185,6 +185,11 @@ impl Measurement {
         Ok(())
     }
 
+    /// The threads' numbers, in order of thread index.
+    pub fn threads(&self) -> impl Iterator<Item = Pid> {
+        self.pids.iter().flatten().copied()
+    }
+
     /// Whether all threads have ended.
     pub fn is_finished(&self) -> bool {
         self.threads.iter().all(JoinHandle::is_finished)

@@ -3,7 +3,6 @@
 
 use host::{DmaLatency, HostRoot};
 use model::{MemoryNotLocked, Warning};
-use plan::Run;
 use probe::MemoryLock;
 
 /// The machine as the measuring threads find it; given back when dropped.
@@ -15,13 +14,14 @@ pub(crate) struct Conditions {
 
 impl Conditions {
     /// Locks memory and keeps CPUs from deep sleep, as far as the rights go.
-    pub(crate) fn arrange(run: &Run, host: &HostRoot) -> Self {
+    /// `dma_latency_us` is how many µs a CPU may take to wake; none: that is left alone.
+    pub(crate) fn arrange(dma_latency_us: Option<i32>, host: &HostRoot) -> Self {
         let mut warnings = Vec::new();
         let memory = probe::lock_memory();
         warnings.extend(not_locked(&memory).map(|reason| Warning::MemoryNotLocked { reason }));
         let mut dma_latency = None;
-        if run.hold_dma_latency {
-            match DmaLatency::hold(host) {
+        if let Some(micros) = dma_latency_us {
+            match DmaLatency::hold(host, micros) {
                 Ok(held) => dma_latency = Some(held),
                 Err(error) => warnings.extend(error.warning(host)),
             }

@@ -96,7 +96,7 @@ pub fn execute(
     let is_inherited =
         !order.granted.scheduling.policy.is_real_time() || machine_check::program(order).is_some();
     let early_boost = (!is_inherited).then(NiceBoost::begin);
-    let conditions = Conditions::arrange(&order.run, &host);
+    let conditions = Conditions::arrange(order.run.hold_dma_latency.then_some(0), &host);
     let calibration = Calibration::measure();
 
     let control = Control::new();

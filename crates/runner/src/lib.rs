@@ -3,7 +3,8 @@
 //!
 //! Here the crates meet: the snapshot is taken, loads are started, threads measure, the recorder
 //! writes what comes out of their rings, and in the end all is taken down again and summed up from
-//! the disk. Every verb that measures goes through [`execute`].
+//! the disk. Every verb that records goes through [`execute`]; what prints as another program
+//! does takes rows from [`Unrecorded`].
 //!
 //! In: a [`PreparedRun`]. Out: the recording on disk and the same as [`model::Recorded`], with
 //! what limits judge where there are any. Must not touch: terminals; who wants to observe the run
@@ -23,6 +24,7 @@ mod recorder;
 mod rights;
 mod signals;
 mod syncer;
+mod unrecorded;
 
 pub use execute::{ProgressObserver, RunnerError, execute};
 pub use interval::{TooShort, try_interval};
@@ -32,3 +34,4 @@ pub use prepared_run::PreparedRun;
 pub use process_cpus::{isolated_not_measured, process_cpus};
 pub use rights::{Granted, grant, timeout};
 pub use signals::Signals;
+pub use unrecorded::{Rows, Unrecorded};

@@ -34,7 +34,8 @@ const KEPT: CapabilitySet = CapabilitySet::SYS_NICE.union(CapabilitySet::IPC_LOC
 
 /// The environment beside lent rights: how to print. Nothing in it names a folder, a file or a
 /// program.
-const HARMLESS: [&str; 6] = ["TERM", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"];
+const HARMLESS: [&str; 7] =
+    ["TERM", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "TEIJI_AS_VERSION"];
 
 /// Why the program cannot go on with the rights it was given.
 #[derive(Debug, thiserror::Error)]
