@@ -23,7 +23,7 @@ cd "$(dirname "$0")/.."
 # between `lints` and `programs`, which build in the same folder: cargo would have one wait for the other.
 declare -A stages_of=(
     [check]="format scripts lints units"
-    [test]="release tools format scripts lints cross kernels programs lab cli units faults limits recordings guests browser"
+    [test]="release tools format scripts lints cross kernels programs lab cli units faults limits recordings stand-ins guests browser"
 )
 stages_of[all]="${stages_of[test]} processors lab-cpus lab-long guests-long reproducible simulations all-calls"
 # How long each may take on two quiet cores, s: `check` once all is built, the others from nothing.
@@ -31,7 +31,7 @@ declare -A promised_s=([check]=180 [test]=1200 [all]=3600)
 # What a stage needs of others. All but `release` need what `tools` installs.
 declare -A needs_of=(
     [units]=programs [cli]=programs [faults]=programs [simulations]=programs [all-calls]=programs
-    [cross]=release [limits]=release [recordings]=release [kernels]=release [reproducible]=release [processors]=release
+    [cross]=release [limits]=release [recordings]=release [stand-ins]=release [kernels]=release [reproducible]=release [processors]=release
     [lab]="kernels cross programs" [lab-long]="kernels cross processors" [lab-cpus]=kernels [guests]="kernels cross" [guests-long]="kernels cross"
     [browser]=recordings
 )
@@ -59,6 +59,7 @@ describe() {
         limits) echo "size, start, memory and instructions within their limits" ;;
         reproducible) echo "the release program is the same, byte for byte, when built elsewhere" ;;
         recordings) echo "real recordings, checked by an independent program" ;;
+        stand-ins) echo "teiji cyclictest beside the one of rt-tests: the same output and exit codes" ;;
         cross) echo "the aarch64 program under qemu-user" ;;
         processors) echo "armv7 and riscv64 programs under qemu-user" ;;
         kernels) echo "kernels and the QEMU of the lab are fetched" ;;
@@ -283,6 +284,12 @@ stage_recordings() {
     "$teiji" verify "$work"/recordings/*.teiji
     "$python" "$oracle" "$work"/recordings/*.teiji
     clock_stays_in_user_space
+}
+
+stage_stand-ins() {
+    needs cyclictest rt-tests
+    install_missing
+    "$python" tests/outside/beside_rt_tests.py "$(native_program)"
 }
 
 # Width, byte order and system calls of other processors. Loads start the program anew, which qemu-user cannot.

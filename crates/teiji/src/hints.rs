@@ -129,12 +129,11 @@ const OURS_LONG_WITH_VALUE: [&str; 12] = [
 ];
 
 /// Commands that are meant to be and are not there yet, and what is possible today.
-const NOT_YET: [(&str, &str); 5] = [
+const NOT_YET: [(&str, &str); 4] = [
     (
         "import",
         "teiji measure -o NAME.teiji makes recordings; those of other programs cannot be read",
     ),
-    ("cyclictest", "teiji measure measures the same, and translates cyclictest's flags"),
     ("history", "teiji compare and teiji gate compare recordings"),
     ("serve", "teiji report writes one page that opens offline"),
     ("remote", "copy the program to the board, which needs nothing else, and the recording back"),

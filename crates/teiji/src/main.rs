@@ -25,7 +25,8 @@ use clap::{Parser, Subcommand};
 use commands::{OnceAsked, help};
 use exit::Failure;
 use probe::Monotonic;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::process::ExitCode;
 use system::rights;
 
@@ -61,6 +62,9 @@ enum Verb {
     Load(OnceAsked<commands::load::Args>),
     /// Pass messages between groups of tasks, and time it: rt-tests' hackbench
     Hackbench(OnceAsked<commands::hackbench::Args>),
+    /// Measure and print as rt-tests' cyclictest does, with its options
+    #[command(disable_help_flag = true)]
+    Cyclictest(commands::cyclictest::Args),
     /// Print the summary of recordings again
     Show(OnceAsked<commands::show::Args>),
     /// Recompute every figure of recordings from their samples
@@ -94,12 +98,26 @@ enum Verb {
 
 /// The verbs with real-time threads or loads. They alone keep rights that the program has and its
 /// caller lacks.
-const REAL_TIME_VERBS: [&str; 5] =
-    ["measure", "run", "load", "hackbench", commands::load_worker::VERB];
+const REAL_TIME_VERBS: [&str; 6] =
+    ["measure", "run", "load", "hackbench", "cyclictest", commands::load_worker::VERB];
+
+/// Verbs by whose name the program may be called too, through a link.
+const NAMES: [&str; 2] = ["cyclictest", "hackbench"];
+
+/// The words of the command line: called through a link of a verb's name, as if the verb stood
+/// there.
+fn words() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    let called = words.first().and_then(|word| Path::new(word).file_name());
+    if let Some(verb) = NAMES.iter().find(|verb| called == Some(OsStr::new(verb))) {
+        words.insert(1, verb.into());
+    }
+    words
+}
 
 fn main() -> ExitCode {
     let started = Monotonic.now();
-    let words: Vec<OsString> = std::env::args_os().collect();
+    let words = words();
     // Before anything else is read.
     if let Err(error) = rights::settle(
         words.get(1).is_some_and(|verb| REAL_TIME_VERBS.iter().any(|known| verb == known)),
@@ -127,6 +145,7 @@ fn main() -> ExitCode {
         Verb::Tune(OnceAsked(args)) => commands::tune::run(&args),
         Verb::Load(OnceAsked(args)) => commands::load::run(&args),
         Verb::Hackbench(OnceAsked(args)) => commands::hackbench::run(&args),
+        Verb::Cyclictest(args) => commands::cyclictest::run(&args),
         Verb::Show(OnceAsked(args)) => commands::show::run(&args),
         Verb::Verify(OnceAsked(args)) => commands::verify::run(&args),
         Verb::Export(OnceAsked(args)) => commands::export::run(&args),

@@ -36,6 +36,12 @@ pub fn say(text: &str) {
     note(write_line(text));
 }
 
+/// Prints a text of the program's own as it is, what moves on a terminal included.
+pub fn print(text: &str) {
+    let mut out = stdout().lock();
+    note(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+}
+
 fn write_line(text: &str) -> io::Result<()> {
     let text = shown(text, paint());
     let mut out = stdout().lock();

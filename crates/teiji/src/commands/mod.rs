@@ -5,6 +5,7 @@ pub mod anonymise;
 mod chart_flags;
 pub mod check;
 pub mod compare;
+pub mod cyclictest;
 pub mod explain;
 pub mod export;
 pub mod gate;

@@ -23,7 +23,8 @@ const NOBODY: u32 = 65_534;
 /// `CAP_IPC_LOCK` and `CAP_SYS_NICE`, as /proc shows them.
 const REAL_TIME: &str = "0000000000804000";
 const NONE: &str = "0000000000000000";
-const HARMLESS: [&str; 6] = ["TERM", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"];
+const HARMLESS: [&str; 7] =
+    ["TERM", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "TEIJI_AS_VERSION"];
 
 /// The private copy of README, with one capability more than there. None where it cannot be made.
 fn copy() -> Option<TestFolder> {
@@ -93,6 +94,7 @@ fn command_line(verb: &str, place: &TestFolder) -> Vec<String> {
         "measure" => "measure -n 10 -o open/measured.teiji".to_owned(),
         "load" => "load cpu -d 100ms".to_owned(),
         "hackbench" => "hackbench -g 1 -l 1".to_owned(),
+        "cyclictest" => "cyclictest -q -l 5".to_owned(),
         "plan-length" => "plan-length --rate 1e-6".to_owned(),
         "plans" | "probes" | "check" | "lab-init" => verb.to_owned(),
         "lab-emulator" => format!("lab-emulator {} /nonexistent", std::process::id()),

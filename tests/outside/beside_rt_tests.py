@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""teiji cyclictest beside rt-tests' cyclictest: the same exit code, and the same standard output once figures are masked.
+
+beside_rt_tests.py TEIJI [WORD...]: only the command lines that have one of these words.
+
+What differs on purpose: where theirs prints its help, ours says on standard error what is wrong with the command line; an unknown
+option ends with 2 and not with 0; an option of another version is taken as there.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+# Debian's, which is compared; others have golden files.
+VERSION = "2.4"
+
+SHORT = "-l 30"
+COMMAND_LINES = [
+    *(f"{SHORT} {options}" for options in (
+        "-q",
+        "-q -p 80",
+        "-q -m -p 80 -t 2",
+        "-q -m -S -p 80",
+        "-q -t -a -p 49",
+        "-q -t 0",
+        "-q -t2 -a 0-1",
+        "-q -t3 -a 1",
+        "-q -a 0",
+        "-q -t 2 -d 0",
+        "-q -t 2 -d 200 -i 500",
+        "-q -A 100 -t 2",
+        "-q --secaligned=100 -t 2",
+        "-q -N -p 80",
+        "-q -n -p 80",
+        "-q --policy=rr -p 10",
+        "-q --policy=rr",
+        "-q --policy=batch",
+        "-q --policy=idle",
+        "-q --policy=other -p 5",
+        "-q -p 20 -t 3 --priospread",
+        "-q -smp",
+        "-q -c 0",
+        "-q -c 1 -p 80",
+        "-q -r -p 80",
+        "-q -s -p 80",
+        "-q -x -p 80",
+        "-q -x -r -p 80",
+        "-q -x -s -p 80",
+        "-q -R -p 80",
+        "-q -u -p 80",
+        "-q --laptop",
+        "-q --default-system",
+        "-q --latency=50",
+        "-q --mainaffinity=1",
+        "-q -h 40",
+        "-q -h 40 -t 2 -p 80",
+        "-q -H 40 -t 2 -p 80",
+        "-q -H 40",
+        "-q -h 30 -H 40 -S",
+        "-q -H 30 -h 40 -S",
+        "-q -h 40 -d 300 -t 2",
+        "-q -N -h 30",
+        "-q -h 20 -t 2 -p 80 -i 500 -v",
+        "-h 20 -p 80",
+        "-q -h 40 --histfile=FILE",
+        "-q --histfile=FILE",
+        "-q --json=FILE -p 80",
+        "-q --json=FILE -t 2 -h 50 -p 80",
+        "-q --json=- -p 80",
+        "-q -N --json=FILE -p 80",
+        "-p 80",
+        "-t 2 -p 80",
+        "-S",
+        "-M -p 80 -D 1",
+        "-v -p 80",
+        "-v -q -t 2",
+        "-v -o 5 -p 80",
+        "-q -b 100000 -p 80",
+        "-q -b 1 -p 80",
+        "-q -b 1 -p 80 -t 2 -h 40",
+        "-b 1 -p 80",
+        "-v -b 1 -p 80",
+        "-q --spike=1 -p 80",
+        "-q --spike=1 --spike-nodes=5 -p 80",
+        "-q --spike=1 -h 5 -b 3 -p 80",
+        "-q -S -t 3 -a 0",
+        "-q -t3 -S",
+        "-q -F FILE",
+        "-q -F /not/there",
+    )),
+    "-q -D 1 -p 80",
+    "-D 1s -q",
+    "-q -l 10 -D 1m",
+    "-q -i 10000 -l 5 -p 80",
+    # What it refuses.
+    "-p 120 -q",
+    "-p -5 -q",
+    "-t0 -q",
+    "-t -1 -l 10 -q",
+    "-h 0 -q",
+    "-c 3 -q",
+    "-o 5 -q -l 5",
+    "-A 1 --secaligned -q -l 5",
+    "-a 5000 -q -l 5",
+    "--nosuch -q",
+    "-l",
+]
+
+def masked(text):
+    """The shape: what is not a figure, and how often lines come that come as often as time allows."""
+    lines = []
+    for line in text.replace("\r", "").split("\n"):
+        line = re.sub(r"loadavg: .*$", "loadavg: #", line)
+        if line.startswith("# Thread ") and "Ids" not in line:
+            line = re.sub(r":.*", ": #", line)
+        if re.match(r'\s+"\d+": \d+,?$', line):
+            line = '"#": #'
+        line = re.sub(r'"(start_time|end_time)": "\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d \+0000"', r'"\1": #', line)
+        line = re.sub(r'"histogram": \{\s*(\},)?$', '"histogram": #', line)
+        line = re.sub(r"^( {7}\d: {0,7}\d+: {0,7}\d+)$", "a value", line)
+        # A figure keeps its width where the format gives one.
+        line = re.sub(r"\(\s*\d+\)", "(#)", line)
+        line = re.sub(r"(C|Min|Act|Avg|Max):( *)(-?\d+)", lambda m: f"{m[1]}:{len(m[2] + m[3])}#", line)
+        line = re.sub(r"Spike:( *\d+): TS:( *\d+)", lambda m: f"Spike:{len(m[1])}: TS:{len(m[2])}", line)
+        line = re.sub(r'^( +"(cycles|min|max|avg)"): [-.\w]+', r"\1: #", line)
+        if re.match(r"(# (Total|Min|Avg|Max|Histogram|Thread Ids|Break)|spikes)", line):
+            line = re.sub(r" \d+", " #", line)
+        line = re.sub(r"^(\d{6}) .*", lambda m: m[1] + "\t#" * m[0].count("\t"), line)
+        if lines and lines[-1] == line and not line.startswith("0"):
+            continue
+        lines.append(line)
+    text = "\n".join(lines)
+    # Frames, as many as there was time for.
+    text = re.sub(r"\x1b\[\d+Apolicy: [^\n]*\n\n(T:[^\n]*\n)+", "", text)
+    return re.sub(r'("#": #\n?)+\s*\},', "#", text)
+
+
+def run(command, words, file, env=None):
+    """Exit code, standard output and the file, masked."""
+    words = [word.replace("FILE", str(file)) for word in words]
+    file.unlink(missing_ok=True)
+    done = subprocess.run([*command, *words], capture_output=True, text=True, timeout=30, env=env)
+    written = "" if not file.is_file() else file.read_text()
+    return done.returncode, masked(done.stdout), masked(written), done
+
+
+def interrupted(command, words, signals, env=None):
+    """The same of a run that is sent signals, one after the other."""
+    process = subprocess.Popen([*command, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    shared = Path(f"/dev/shm/cyclictest{process.pid}")
+    seen = []
+    for number in signals:
+        time.sleep(0.3)
+        process.send_signal(number)
+        if number == signal.SIGUSR2:
+            time.sleep(0.3)
+            # The second one begins with zeros there, and not here.
+            seen.append(masked(shared.read_text().lstrip("\0")))
+    out, err = process.communicate(timeout=30)
+    status = "\n".join(line for line in err.split("\n") if line.startswith(("#", "T:")))
+    return process.returncode, masked(out), masked(status), seen, shared.exists()
+
+
+def main(teiji, words):
+    theirs, ours = ["cyclictest"], [teiji, "cyclictest", "--as-version", VERSION]
+    env = {**os.environ, "TEIJI_AS_VERSION": ""}
+    failed, compared, deliberate = [], 0, 0
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "file"
+        for line in COMMAND_LINES:
+            if words and not any(word in line.split() for word in words):
+                continue
+            left, right = run(theirs, line.split(), file, env), run(ours, line.split(), file, env)
+            compared += 1
+            prints_help = "Usage:" in left[3].stdout
+            if prints_help:
+                deliberate += 1
+                expected = {0: (2, 0), 1: (1,)}[left[0]]
+                if right[0] not in expected or (right[3].stdout and "-n" not in line) or not right[3].stderr:
+                    failed.append(line)
+                    print(f"--- {line}\ntheirs: help, {left[0]}\nours: {right[0]} {right[3].stdout}{right[3].stderr}")
+            elif left[:3] != right[:3]:
+                failed.append(line)
+                print(f"--- {line}\ntheirs: {left[0]}\n{left[1]}\n{left[2]}\nours: {right[0]}\n{right[1]}\n{right[2]}\n{right[3].stderr}")
+        for line, signals in [
+            ("-q -p 80 -t 2", [signal.SIGINT]),
+            ("-q -h 20 -p 80", [signal.SIGTERM]),
+            ("-q -p 80", [signal.SIGUSR1, signal.SIGTERM]),
+            ("-q -p 80 -t 2", [signal.SIGUSR2, signal.SIGUSR2, signal.SIGINT]),
+            ("-p 80", [signal.SIGINT]),
+        ]:
+            if words:
+                continue
+            left, right = interrupted(theirs, line.split(), signals, env), interrupted(ours, line.split(), signals, env)
+            compared += 1
+            if left != right:
+                failed.append(line)
+                print(f"--- {line}, {signals}\ntheirs: {left}\nours: {right}")
+    print(f"{compared} command lines compared, {deliberate} of them where theirs prints its help; {len(failed)} differ")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
