@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Between two looks at the threads.
+/// Between two times that rows are taken from the threads.
 const POLL: Duration = Duration::from_millis(10);
 
 /// The same where the kernel's trace is to end soon after a latency.
