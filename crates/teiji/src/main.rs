@@ -65,6 +65,8 @@ enum Verb {
     /// Measure and print as rt-tests' cyclictest does, with its options
     #[command(disable_help_flag = true)]
     Cyclictest(commands::cyclictest::Args),
+    /// Say what is wrong with a command line or an output of cyclictest, and what teiji's is
+    Lint(OnceAsked<commands::lint::Args>),
     /// Print the summary of recordings again
     Show(OnceAsked<commands::show::Args>),
     /// Recompute every figure of recordings from their samples
@@ -146,6 +148,7 @@ fn main() -> ExitCode {
         Verb::Load(OnceAsked(args)) => commands::load::run(&args),
         Verb::Hackbench(OnceAsked(args)) => commands::hackbench::run(&args),
         Verb::Cyclictest(args) => commands::cyclictest::run(&args),
+        Verb::Lint(OnceAsked(args)) => commands::lint::run(&args),
         Verb::Show(OnceAsked(args)) => commands::show::run(&args),
         Verb::Verify(OnceAsked(args)) => commands::verify::run(&args),
         Verb::Export(OnceAsked(args)) => commands::export::run(&args),

@@ -15,6 +15,7 @@ mod joint;
 pub mod lab;
 pub mod lab_emulator;
 pub mod lab_init;
+pub mod lint;
 pub mod load;
 pub mod load_worker;
 pub mod measure;

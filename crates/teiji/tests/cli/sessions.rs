@@ -142,6 +142,11 @@ fn a_plan_says_what_it_would_do() {
 }
 
 #[test]
+fn command_lines_of_cyclictest_are_linted() {
+    assert_session("lint.txt");
+}
+
+#[test]
 fn every_verb_has_its_help() {
     assert_session("help.txt");
 }

@@ -4,15 +4,17 @@
 
 mod account;
 mod json;
-mod options;
+pub mod options;
 mod output;
 mod run;
-mod settings;
+pub mod settings;
 mod status;
-mod traps;
+pub mod translation;
+pub mod traps;
 
 use crate::exit::{BAD_INPUT, CommandResult, DONE, EXCEEDED, Failure};
 use crate::output::print;
+use anyhow::Context;
 use options::{CommandLine, OPTIONS, Version};
 use settings::Settings;
 use std::ffi::OsString;
@@ -83,7 +85,8 @@ pub fn run(args: &Args) -> CommandResult {
         print(&help(own.version));
         return Ok(DONE);
     }
-    let (settings, said) = match Settings::from_line(&line, own.version) {
+    let cpus = probe::process_cpus().context("cannot read the CPUs of this process")?;
+    let (settings, said) = match Settings::from_line(&line, own.version, cpus.inherited.len()) {
         Ok(read) => read,
         Err(refused) => {
             complain!("error: {refused}");
@@ -91,8 +94,10 @@ pub fn run(args: &Args) -> CommandResult {
         }
     };
     said.iter().for_each(|line| complain!("{line}"));
-    traps::before(&line, &settings);
-    run::run(&settings, &format!("cyclictest {}", own.words.join(" ")))
+    for trap in traps::of_line(&line, &settings) {
+        complain!("teiji cyclictest: {trap}");
+    }
+    run::run(&settings, cpus, &format!("cyclictest {}", own.words.join(" ")))
 }
 
 /// All options of a version.

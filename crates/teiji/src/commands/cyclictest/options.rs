@@ -248,6 +248,10 @@ pub struct CommandLine {
     pub given: Vec<Given>,
     /// Words that belong to no option. cyclictest passes over them.
     pub unread: Vec<String>,
+    /// Options that have no value though they need one, as they were written.
+    pub without_value: Vec<String>,
+    /// Whether a word that begins with a dash is never a value.
+    is_lenient: bool,
 }
 
 /// What getopt cannot read.
@@ -282,7 +286,20 @@ impl CommandLine {
     /// # Errors
     /// The first word that cannot be read.
     pub fn read(words: &[String], version: Version) -> Result<Self, Unreadable> {
-        let mut line = CommandLine::default();
+        CommandLine::default().with(words, version)
+    }
+
+    /// The same as its writer may have meant it: a word that begins with a dash is no value, and an
+    /// option without one is left out.
+    ///
+    /// # Errors
+    /// The first word that cannot be read.
+    pub fn read_leniently(words: &[String], version: Version) -> Result<Self, Unreadable> {
+        CommandLine { is_lenient: true, ..CommandLine::default() }.with(words, version)
+    }
+
+    fn with(self, words: &[String], version: Version) -> Result<Self, Unreadable> {
+        let mut line = self;
         let mut at = 0;
         while let Some(word) = words.get(at) {
             let next = words.get(at + 1).map(String::as_str);
@@ -359,7 +376,13 @@ impl CommandLine {
         let from_next = match option.takes {
             _ if attached.is_some() => None,
             Takes::Nothing => None,
-            Takes::Value => Some(next.ok_or_else(|| Unreadable::NeedsValue(written.clone()))?),
+            Takes::Value => match next.filter(|next| !self.is_lenient || !next.starts_with('-')) {
+                None if self.is_lenient => {
+                    self.without_value.push(written);
+                    return Ok(false);
+                }
+                next => Some(next.ok_or_else(|| Unreadable::NeedsValue(written.clone()))?),
+            },
             Takes::Number => next.filter(|next| is_number(next)),
         };
         // A number of threads that stands by itself counts only if it is not 0.

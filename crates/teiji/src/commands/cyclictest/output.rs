@@ -171,7 +171,7 @@ mod tests {
     fn made(words: &str, version: Version) -> (Settings, Account) {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
         let line = CommandLine::read(&words, version).unwrap();
-        let (settings, _) = Settings::from_line(&line, version).unwrap();
+        let (settings, _) = Settings::from_line(&line, version, 2).unwrap();
         let mut account = Account::new(&settings, 2);
         for (thread, tid) in [(0, 11_999), (1, 12_000)] {
             account.threads[thread].tid = tid;

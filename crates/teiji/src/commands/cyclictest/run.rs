@@ -32,11 +32,10 @@ const POLL_TO_MARK: Duration = Duration::from_micros(200);
 /// The kernel's trace, as it lies since Linux 4.1 and before.
 const TRACING: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
 
-/// Runs it; `command_line` is how it was called.
-pub fn run(settings: &Settings, command_line: &str) -> CommandResult {
+/// Runs it on these CPUs; `command_line` is how it was called.
+pub fn run(settings: &Settings, cpus: ProcessCpus, command_line: &str) -> CommandResult {
     let root = HostRoot::system();
-    let ProcessCpus { inherited, usable, .. } =
-        probe::process_cpus().context("cannot read the CPUs of this process")?;
+    let ProcessCpus { inherited, usable, .. } = cpus;
     let threads = settings.threads.unwrap_or(inherited.len());
     let Some(scheduling) = scheduling(settings, threads) else {
         complain!("error: thread {} would have a priority below 0", settings.priority + 1);
@@ -112,8 +111,8 @@ fn order(
 ) -> Result<Unrecorded, Failure> {
     let listed: Vec<CpuId>;
     let cpus = match &settings.affinity {
-        Affinity::Listed(list) => {
-            listed = list.resolve(usable)?;
+        Affinity::Listed { cpus, .. } => {
+            listed = cpus.resolve(usable)?;
             &listed
         }
         Affinity::Any | Affinity::Each => inherited,
@@ -139,14 +138,8 @@ fn order(
         Alignment::Second(offset) => Some(offset),
         _ => None,
     };
-    let sleep = match (settings.posix_timers, settings.system, settings.relative) {
-        (true, true, _) => "itimer",
-        (true, false, _) => "signal",
-        (false, true, _) | (false, false, true) => "relative",
-        (false, false, false) => "absolute",
-    };
     let clock = if settings.realtime_clock { "realtime" } else { "monotonic" };
-    for (setting, value) in [("sleep", sleep), ("clock", clock)] {
+    for (setting, value) in [("sleep", settings.sleep()), ("clock", clock)] {
         run.probe_settings.insert(setting.to_owned(), value.to_owned());
     }
     run.check()?;
@@ -370,7 +363,9 @@ impl<'a> Running<'a> {
             };
             print(&output::break_lines(&self.account, broken));
         }
-        traps::after(&self.account);
+        if let Some(trap) = traps::of_run(&self.account) {
+            complain!("teiji cyclictest: {trap}");
+        }
         match reason {
             None | Some(StopReason::BreakAbove { .. }) => Ok(DONE),
             Some(reason) => {

@@ -14,7 +14,7 @@ pub enum Affinity {
     /// Thread n on the n-th CPU.
     Each,
     /// In turn on these.
-    Listed(CpuList),
+    Listed { cpus: CpuList, written: String },
 }
 
 /// How threads start together.
@@ -60,6 +60,8 @@ pub struct Settings {
     pub oscilloscope: u64,
     pub policy: Policy,
     pub priority: u32,
+    /// Whether that is the number of threads and one more, because none above 0 was given.
+    pub default_priority: bool,
     pub spread_priorities: bool,
     pub quiet: bool,
     pub relative: bool,
@@ -70,6 +72,8 @@ pub struct Settings {
     pub spike_nodes: usize,
     /// None: as many as there are CPUs.
     pub threads: Option<usize>,
+    /// So many there are.
+    pub cpus: usize,
     pub verbose: bool,
     pub posix_timers: bool,
 }
@@ -105,15 +109,21 @@ fn duration(text: &str) -> Nanos {
 }
 
 impl Settings {
-    /// What the command line asks for, and what cyclictest says of it on standard error.
+    pub const DEFAULT_INTERVAL: Nanos = Nanos::from_millis(1);
+
+    /// What the command line asks for on a machine with so many CPUs, and what cyclictest says of
+    /// it on standard error.
     ///
     /// # Errors
     /// What cyclictest refuses, or hangs with.
-    pub fn from_line(line: &CommandLine, version: Version) -> anyhow::Result<(Self, Vec<String>)> {
+    pub fn from_line(
+        line: &CommandLine,
+        version: Version,
+        cpus: usize,
+    ) -> anyhow::Result<(Self, Vec<String>)> {
         let mut said = Vec::new();
         let text = |id| line.last(id).and_then(|given| given.value.clone());
         let value = |id| line.last(id).map(|given| number(given.value.as_deref().unwrap_or("")));
-        let cpus = |id| text(id).map(|list| cpu_list(&list)).transpose();
         let (threads, affinity) = placement(line, &mut said)?;
         let all = line.last(Id::HistogramOfAll).map(|given| given.word);
         let only = line.last(Id::Histogram).map(|given| given.word);
@@ -144,7 +154,7 @@ impl Settings {
                 if clock == 2 { "; cyclictest itself hangs with 2" } else { "" }
             );
         }
-        let interval = value(Id::Interval).unwrap_or(1_000);
+        let interval = value(Id::Interval).unwrap_or(Self::DEFAULT_INTERVAL.0 / 1_000);
         if interval < 1 {
             bail!("-i {interval}: an interval is at least 1 µs; cyclictest itself hangs");
         }
@@ -166,15 +176,15 @@ impl Settings {
         if oscilloscope.is_some() && !line.has(Id::Verbose) {
             bail!("WARN: -o option only meaningful, if verbose");
         }
-        let count_threads = i64::try_from(threads.unwrap_or(1)).unwrap_or(1);
-        let (policy, priority) = scheduling(line, count_threads, &mut said)?;
+        let count_threads = i64::try_from(threads.unwrap_or(cpus)).unwrap_or(1);
+        let (policy, priority, default_priority) = scheduling(line, count_threads, &mut said)?;
         let held = line.last(Id::Latency).or_else(|| line.last(Id::LatencyLetter));
         let dma = held.map_or(0, |given| number(given.value.as_deref().unwrap_or("")));
         let is_left_alone = line.has(Id::Laptop) || line.has(Id::DefaultSystem);
         let settings = Settings {
             version,
             affinity,
-            main_affinity: cpus(Id::MainAffinity)?,
+            main_affinity: text(Id::MainAffinity).map(|list| cpu_list(&list)).transpose()?,
             alignment,
             break_above: value(Id::BreakTrace).and_then(above_zero),
             trace_mark: line.has(Id::TraceMark),
@@ -195,6 +205,7 @@ impl Settings {
             oscilloscope: oscilloscope.and_then(above_zero).unwrap_or(1),
             policy,
             priority,
+            default_priority,
             spread_priorities: line.has(Id::SpreadPriorities),
             quiet: line.has(Id::Quiet),
             relative: line.has(Id::Relative),
@@ -206,6 +217,7 @@ impl Settings {
                 .filter(|asked| *asked > 0)
                 .unwrap_or(SPIKE_NODES),
             threads,
+            cpus,
             verbose: line.has(Id::Verbose),
             posix_timers: line.has(Id::PosixTimers),
         };
@@ -219,6 +231,21 @@ impl Settings {
     /// has them so.
     pub fn pins_unasked(&self) -> bool {
         self.version == Version::TwoFour
+    }
+
+    /// How a thread sleeps, as the probe's setting has it.
+    pub const fn sleep(&self) -> &'static str {
+        match (self.posix_timers, self.system, self.relative) {
+            (true, true, _) => "itimer",
+            (true, false, _) => "signal",
+            (false, true, _) | (false, false, true) => "relative",
+            (false, false, false) => "absolute",
+        }
+    }
+
+    /// Whether further threads have longer intervals though nobody asked.
+    pub fn lengthens_unasked(&self, line: &CommandLine) -> bool {
+        self.threads != Some(1) && self.distance > Nanos::ZERO && !line.has(Id::Distance)
     }
 
     /// One for each µs, or for each ns.
@@ -256,7 +283,9 @@ fn placement(
             Id::Affinity => {
                 affinity = match value {
                     None => Affinity::Each,
-                    Some(list) => Affinity::Listed(cpu_list(list)?),
+                    Some(list) => {
+                        Affinity::Listed { cpus: cpu_list(list)?, written: list.to_owned() }
+                    }
                 }
             }
             _ => {}
@@ -278,7 +307,7 @@ fn scheduling(
     line: &CommandLine,
     threads: i64,
     said: &mut Vec<String>,
-) -> anyhow::Result<(Policy, u32)> {
+) -> anyhow::Result<(Policy, u32, bool)> {
     let (mut policy, mut priority) = (Policy::Other, 0);
     for given in &line.given {
         let value = given.value.as_deref().unwrap_or("");
@@ -305,7 +334,8 @@ fn scheduling(
     if !(0..=99).contains(&priority) {
         bail!("-p {priority}: priorities are 0 to 99");
     }
-    if policy.is_real_time() && priority == 0 {
+    let is_default = policy.is_real_time() && priority == 0;
+    if is_default {
         priority = threads + 1;
         said.push(format!("defaulting realtime priority to {priority}"));
     }
@@ -313,5 +343,5 @@ fn scheduling(
         said.push("policy and priority don't match: setting policy to SCHED_FIFO".to_owned());
         policy = Policy::Fifo;
     }
-    Ok((policy, u32::try_from(priority).unwrap_or(0)))
+    Ok((policy, u32::try_from(priority).unwrap_or(0), is_default))
 }
