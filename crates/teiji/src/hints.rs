@@ -210,7 +210,7 @@ fn is_ours(word: &str, next: Option<&str>) -> Ours {
                 value.starts_with(|c: char| c.is_ascii_digit()) && !is_number(value)
             });
         let is_theirs = OPTIONS.iter().any(|option| option.long == Some(name));
-        let measure = crate::commands::measure::Args::augment_args(clap::Command::new("measure"));
+        let measure = crate::commands::measure::Args::augment_args(clap::Command::default());
         let flag = measure.get_arguments().find(|flag| flag.get_long() == Some(name));
         return match flag {
             Some(flag) if !is_theirs || has_unit => {

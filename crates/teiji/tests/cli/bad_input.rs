@@ -39,6 +39,15 @@ fn furnished() -> TestFolder {
         "[measure]\nsamples = 10\nprio = 80\n[vary]\npolicy = ['other', 'fifo']\n",
     )
     .unwrap();
+    for (name, plan) in [
+        (
+            "round-robin.toml",
+            "[measure]\nsamples = 10\nprio = 80\n[vary]\npolicy = ['rr', 'batch']\n",
+        ),
+        ("one-policy.toml", "[measure]\nsamples = 10\npolicy = 'other'\nprio = 80\n"),
+    ] {
+        std::fs::write(place.join(name), plan).unwrap();
+    }
     std::fs::write(place.join("words.toml"), "[vary]\nload = ['none',\n  cpu]\n").unwrap();
     std::fs::write(
         place.join("guests.toml"),

@@ -223,6 +223,9 @@ fn unknown(key: &str, command: &mut clap::Command) -> String {
     }
 }
 
+/// Of which one needs the other.
+const SCHEDULING: [&str; 2] = ["policy", "prio"];
+
 /// What loads may take, by how many there are and the priority measured with: the machine need not
 /// be asked for each run.
 #[derive(Default)]
@@ -285,7 +288,7 @@ fn entry(
         let at = about.or(settings.last()).map_or(&plan.at, |setting| &setting.at);
         let of = if label.is_empty() { String::new() } else { format!("{label}: ") };
         let key = about.map(|setting| setting.key.clone());
-        (key, PlanError::at(at, format!("{of}{}", in_a_plan(error))))
+        (key, PlanError::at(at, format!("{of}{}", in_a_plan(plan, error))))
     };
     let run = match &entry.kernel {
         None => Some(run_on_this_machine(&entry.measured, cpus, load_limits).map_err(wrong)?),
@@ -308,16 +311,24 @@ fn entry(
 
 /// An error with what is to be written in a plan, where a command line would be changed in another
 /// way: there each line has its own policy and priority.
-fn in_a_plan(error: SettingError) -> String {
+fn in_a_plan(plan: &Plan, error: SettingError) -> String {
     let SettingError::Scheduling(PolicyError::PriorityWithoutRealTime { prio, policy }) = error
     else {
         return in_full(&error.into());
     };
+    let what = format!("priority {prio} needs a real-time policy, but the policy is {policy}");
+    let factors = plan.vary.iter().filter(|factor| SCHEDULING.contains(&&*factor.key));
+    let varied: Vec<&Setting> = factors.flat_map(|factor| &factor.values).collect();
+    if varied.is_empty() {
+        return format!("{what}: write policy = \"fifo\" or \"rr\", or leave prio out");
+    }
     let word = policy.trim_start_matches("SCHED_").to_lowercase();
+    let is_rr = |setting: &Setting| setting.value == Value::Words(vec!["rr".to_owned()]);
+    let real_time = if varied.into_iter().chain(&plan.measure).any(is_rr) { "rr" } else { "fifo" };
     format!(
-        "priority {prio} needs a real-time policy, but the policy is {policy}. To measure both, \
-         write policy = \"fifo\" and prio = {prio} below [measure], leave them out of [vary], and \
-         add policy = \"{word}\" and prio = \"none\" below [[include]]"
+        "{what}. To measure both, write policy = \"{real_time}\" and prio = {prio} below \
+         [measure], leave them out of [vary], and add policy = \"{word}\" and prio = \"none\" \
+         below [[include]]"
     )
 }
 
