@@ -289,8 +289,8 @@ impl CommandLine {
         CommandLine::default().with(words, version)
     }
 
-    /// The same as its writer may have meant it: a word that begins with a dash is no value, and an
-    /// option without one is left out.
+    /// The same as its writer may have meant it: a word that begins with a dash is the next option,
+    /// and an option without its value is left out.
     ///
     /// # Errors
     /// The first word that cannot be read.
