@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # The commands of the README under one name each; what they do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-all build cross dist bench bench-lab fmt clean-demo
+.PHONY: help demo check test test-all build install cross dist bench bench-lab fmt clean-demo
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -20,6 +20,9 @@ test-all: ## Run every check there is, in less than an hour
 
 build: ## Build the static release program for this machine
 	@./scripts/build.sh
+
+install: ## Install it with manual pages and completions; PREFIX (/usr/local) and DESTDIR say where
+	@./scripts/install.sh
 
 cross: ## Build static programs for aarch64, armv7 and riscv64
 	@./scripts/cross.sh

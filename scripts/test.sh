@@ -205,6 +205,21 @@ stage_all-calls() {
 
 stage_release() {
     ./scripts/build.sh
+    installed_into_an_empty_folder
+}
+
+# What lies there is used: the program, a page, a completion, a link.
+installed_into_an_empty_folder() {
+    local to=$work/installed
+    rm -rf "$to"
+    DESTDIR=$to PREFIX=/usr ./scripts/install.sh
+    "$to/usr/bin/teiji" --version
+    "$to/usr/lib/teiji/bin/cyclictest" --help >/dev/null
+    "$to/usr/lib/teiji/bin/hackbench" -g 1 -l 1
+    zcat "$to/usr/share/man/man1/teiji-measure.1.gz" | grep -q 'break.above'
+    # The shell reads it, and it knows a flag.
+    bash -euc '. "$1"; complete -p teiji; COMP_WORDS=(teiji gate --li); COMP_CWORD=2; _teiji teiji --li gate; echo "${COMPREPLY[*]}"' \
+        bash "$to/usr/share/bash-completion/completions/teiji" | grep -q -e --limit
 }
 
 # What the specification promises and no other program can disturb: counted, or far below its limit.

@@ -87,6 +87,8 @@ enum Verb {
     PlanLength(OnceAsked<commands::plan_length::Args>),
     /// Boot real kernels in an emulator, in virtual time, and measure in them
     Lab(OnceAsked<Box<commands::lab::Args>>),
+    /// Write manual pages, and completions for shells
+    Pages(OnceAsked<commands::pages::Args>),
     /// Become a load: only started by teiji itself
     #[command(name = commands::load_worker::VERB, hide = true)]
     LoadWorker(OnceAsked<commands::load_worker::Args>),
@@ -158,6 +160,7 @@ fn main() -> ExitCode {
         Verb::Explain(OnceAsked(args)) => commands::explain::run(&args),
         Verb::Gate(OnceAsked(args)) => commands::gate::run(&args),
         Verb::PlanLength(OnceAsked(args)) => commands::plan_length::run(&args),
+        Verb::Pages(OnceAsked(args)) => commands::pages::run(&args),
         Verb::Lab(OnceAsked(args)) => commands::lab::run(&args),
         Verb::LabInit(OnceAsked(args)) => commands::lab_init::run(&args),
         Verb::LabEmulator(OnceAsked(args)) => Ok(commands::lab_emulator::run(&args)),

@@ -58,16 +58,22 @@ pub struct Args {
     )]
     datasize: u32,
     /// Threads instead of processes
-    #[arg(short = 'T', long, conflicts_with = "process")]
+    #[arg(short = 'T', long, overrides_with = "process")]
     threads: bool,
     /// Processes, the default
-    #[arg(short = 'P', long)]
+    #[arg(short = 'P', long, overrides_with = "threads")]
     process: bool,
 }
 
 /// Runs it.
 pub fn run(args: &Args) -> CommandResult {
     let benchmark = decide(args)?;
+    if !args.old.is_empty() {
+        complain!(
+            "teiji hackbench: rt-tests' hackbench since 2.0 passes over the form GROUPS \
+             [process|thread [LOOPS]], and runs 10 groups; here it counts"
+        );
+    }
     let Benchmark { groups, side, loops, message, threads, .. } = benchmark;
     let mode = if threads { "threaded" } else { "process" };
     let (each, tasks) = (2 * side, 2 * side * groups);

@@ -20,6 +20,7 @@ pub mod load;
 pub mod load_worker;
 pub mod measure;
 mod named;
+pub mod pages;
 pub mod plan_length;
 mod plan_limits;
 pub mod plans;

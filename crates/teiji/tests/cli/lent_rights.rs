@@ -99,6 +99,7 @@ fn command_line(verb: &str, place: &TestFolder) -> Vec<String> {
         "plans" | "probes" | "check" | "lab-init" => verb.to_owned(),
         "lab-emulator" => format!("lab-emulator {} /nonexistent", std::process::id()),
         "tune" => "tune --plan".to_owned(),
+        "pages" => "pages --shell bash".to_owned(),
         "lint" => "lint cyclictest -t".to_owned(),
         "lab" => format!("lab rerun {}/nothing", place.path().display()),
         "export" => format!("export --samples {}/nothing", place.path().display()),

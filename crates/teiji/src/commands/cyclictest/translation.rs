@@ -201,7 +201,7 @@ fn line_of(given: &Given, line: &CommandLine, settings: &Settings) -> Option<Str
             settings.priority
         )),
         Id::Priority => same_letter("-p"),
-        Id::BreakTrace if settings.break_above.is_none() => Here::LeftOut("0 is no limit"),
+        Id::BreakTrace if settings.break_above.is_none() => Here::LeftOut("0 ends no run"),
         Id::BreakTrace => same_letter("-b"),
         Id::Loops if settings.loops.is_none() => {
             Here::LeftOut("what is no number above 0 is no end")
