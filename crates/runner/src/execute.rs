@@ -4,7 +4,7 @@
 use crate::conditions::Conditions;
 use crate::live::Progress;
 use crate::prepared_run::PreparedRun;
-use crate::recorder::{Recorder, Tracks};
+use crate::recorder::{Recorder, RowSink, Tracks};
 use crate::{Signals, document, machine_check};
 use host::HostRoot;
 use load::{Loads, StartError};
@@ -22,6 +22,16 @@ pub trait ProgressObserver {
     /// computed.
     fn observes(&self) -> bool;
     fn progress(&mut self, progress: &Progress);
+    /// Between two calls, where it observes.
+    fn every(&self) -> Duration {
+        POLL_SHOWN
+    }
+    /// What is to be given each row that is recorded, by the thread that records.
+    fn rows(&mut self) -> Option<RowSink> {
+        None
+    }
+    /// The threads are let go: their numbers, and when row 0 of each is due, CLOCK_MONOTONIC ns.
+    fn begun(&mut self, _threads: &[i32], _starts: &[Nanos]) {}
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -111,7 +121,7 @@ pub fn execute(
         document.host.before = host.snapshot();
         processes_before = (host.process_lines().times(), host.waited_for_ms(own));
     }
-    let poll = if observer.observes() { POLL_SHOWN } else { POLL };
+    let poll = if observer.observes() { observer.every() } else { POLL };
     let slots = measurement.consumers.iter().map(probe::Consumer::slots).max().unwrap_or(0);
     let not_interrupted = || if cancelled() { Err(RunnerError::Interrupted) } else { Ok(()) };
     let mut prepare = || -> Result<(Nanos, Recorder), RunnerError> {
@@ -122,7 +132,8 @@ pub fn execute(
         }
         let consumers = std::mem::take(&mut measurement.consumers);
         let no_thread = |does| move |source| RunnerError::Thread { does, source };
-        let tracks = Tracks::new(&folder, &document, consumers, observer.observes());
+        let shown = observer.observes();
+        let tracks = Tracks::new(&folder, &document, consumers, shown, observer.rows());
         let mut tracks = tracks.map_err(no_thread("forces samples to the disk"))?;
         let open = |first| {
             not_interrupted()?;
@@ -135,6 +146,9 @@ pub fn execute(
         };
         let begin = plan_start(&measurement, open, || Ok(folder.put_in_place()?))?;
         let recorder = Recorder::start(tracks, poll).map_err(no_thread("records samples"))?;
+        let threads: Vec<i32> =
+            measurement.threads().map(|pid| pid.as_raw_nonzero().get()).collect();
+        observer.begun(&threads, &measurement.starts(begin));
         measurement.begin(begin);
         loads.measured_from(begin);
         Ok((begin, recorder))

@@ -32,6 +32,7 @@ pub use live::{LiveThread, Progress};
 pub use loads_elsewhere::loads_elsewhere;
 pub use prepared_run::PreparedRun;
 pub use process_cpus::{isolated_not_measured, process_cpus};
+pub use recorder::RowSink;
 pub use rights::{Granted, grant, timeout};
 pub use signals::Signals;
 pub use unrecorded::{Rows, Unrecorded};

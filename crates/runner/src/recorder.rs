@@ -114,11 +114,16 @@ impl Drop for Recorder {
     }
 }
 
+/// Is given each row beside the recording: thread, number of the first, and columns of successive
+/// rows one after the other.
+pub type RowSink = Box<dyn FnMut(usize, u64, &[i64]) + Send>;
+
 /// Takes samples out of the rings and writes them down.
 pub(crate) struct Tracks {
     tracks: Vec<Track>,
     flushed: Nanos,
     shown: bool,
+    beside: Option<RowSink>,
     syncer: Option<Syncer>,
     /// The first thing that kept a sample from the disk. From then on nothing is written any more.
     failed: Option<RecordingError>,
@@ -145,6 +150,7 @@ impl Tracks {
         document: &Document,
         consumers: Vec<Consumer>,
         shown: bool,
+        beside: Option<RowSink>,
     ) -> io::Result<Self> {
         let track = |consumer| Track { consumer, writer: None, known_files: 0, tally: None };
         let mut syncer = None;
@@ -156,7 +162,7 @@ impl Tracks {
             syncer = Some(started);
         }
         let tracks = consumers.into_iter().map(track).collect();
-        Ok(Tracks { tracks, flushed: Monotonic.now(), shown, syncer, failed: None })
+        Ok(Tracks { tracks, flushed: Monotonic.now(), shown, beside, syncer, failed: None })
     }
 
     /// Opens a samples file for each thread of the document, in the place of any opened before.
@@ -188,8 +194,9 @@ impl Tracks {
         if flush {
             self.flushed = now;
         }
-        for track in &mut self.tracks {
-            let mut failed = track.drain(self.failed.is_none()).err();
+        for (thread, track) in self.tracks.iter_mut().enumerate() {
+            let beside = self.beside.as_mut();
+            let mut failed = track.drain(self.failed.is_none(), thread, beside).err();
             if flush && failed.is_none() && self.failed.is_none() {
                 failed = track.writer.as_mut().and_then(|writer| writer.flush().err());
             }
@@ -257,11 +264,19 @@ impl Track {
     }
 
     /// Empties the ring, up to the first sample that cannot be written.
-    fn drain(&mut self, write: bool) -> Result<(), RecordingError> {
+    fn drain(
+        &mut self,
+        write: bool,
+        thread: usize,
+        mut beside: Option<&mut RowSink>,
+    ) -> Result<(), RecordingError> {
         let Track { consumer, writer, tally, .. } = self;
         consumer.drain(|first, values| {
             if let Some(tally) = tally {
                 tally.add_rows(first, values);
+            }
+            if let Some(beside) = &mut beside {
+                beside(thread, first, values);
             }
             match writer {
                 Some(writer) if write => writer.extend(first, values),
@@ -281,6 +296,7 @@ mod tests {
             tracks: Vec::new(),
             flushed: Nanos::ZERO,
             shown: false,
+            beside: None,
             syncer: None,
             failed: None,
         };

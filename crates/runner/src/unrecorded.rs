@@ -3,10 +3,10 @@
 //! the manner of other programs, whose settings of threads [`execute`](crate::execute) does not
 //! have.
 
-use crate::RunnerError;
 use crate::conditions::Conditions;
+use crate::{RunnerError, document};
 use host::HostRoot;
-use model::Warning;
+use model::{End, Warning};
 use plan::{CpuId, Nanos, Run, Scheduling};
 use probe::{ChosenProbe, Control, Measurement, ProbeError, StopReason, ThreadResult};
 use rustix::thread::Pid;
@@ -112,12 +112,13 @@ impl Rows {
         self.control.is_stopped() || self.measurement.is_finished()
     }
 
-    /// Ends the threads; [`Rows::drain`] then has the last rows. Why they ended, where nobody
-    /// asked, and the result of each that did end.
-    pub fn end(&mut self) -> (Option<StopReason>, Vec<Option<ThreadResult>>) {
+    /// Ends the threads; [`Rows::drain`] then has the last rows. How they ended, done where nothing
+    /// but this call did it, and the result of each that did end.
+    pub fn end(&mut self) -> (End, Vec<Option<ThreadResult>>) {
         self.control.stop(StopReason::Asked);
         let results = self.measurement.join();
-        (self.control.reason().filter(|reason| *reason != StopReason::Asked), results)
+        let reason = self.control.reason().filter(|reason| *reason != StopReason::Asked);
+        (document::end(reason, None), results)
     }
 }
 
@@ -151,13 +152,13 @@ mod tests {
         while !rows.is_over() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        let (reason, results) = rows.end();
+        let (end, results) = rows.end();
         rows.drain(|thread, _, values| seen[thread] += values.len());
         let counted = results.iter().map(|result| {
             let counts = result.as_ref().unwrap().counts;
             usize::try_from(counts.on_time + counts.late).unwrap()
         });
-        assert_eq!((reason, counted.collect::<Vec<_>>()), (None, seen.to_vec()));
+        assert_eq!((end, counted.collect::<Vec<_>>()), (End::Done, seen.to_vec()));
         assert!(seen.iter().all(|seen| *seen > 0));
     }
 }

@@ -149,7 +149,7 @@ fn main() -> ExitCode {
         Verb::Tune(OnceAsked(args)) => commands::tune::run(&args),
         Verb::Load(OnceAsked(args)) => commands::load::run(&args),
         Verb::Hackbench(OnceAsked(args)) => commands::hackbench::run(&args),
-        Verb::Cyclictest(args) => commands::cyclictest::run(&args),
+        Verb::Cyclictest(args) => commands::cyclictest::run(&args, started),
         Verb::Lint(OnceAsked(args)) => commands::lint::run(&args),
         Verb::Show(OnceAsked(args)) => commands::show::run(&args),
         Verb::Verify(OnceAsked(args)) => commands::verify::run(&args),

@@ -19,6 +19,7 @@ mod bad_input;
 mod check;
 mod cokernels;
 mod cut_short;
+mod cyclictest;
 mod deadline;
 mod edited_numbers;
 mod explain;

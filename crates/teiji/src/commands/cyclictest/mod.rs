@@ -16,11 +16,17 @@ use crate::exit::{BAD_INPUT, CommandResult, DONE, EXCEEDED, Failure};
 use crate::output::print;
 use anyhow::Context;
 use options::{CommandLine, OPTIONS, Version};
+use plan::Nanos;
+use run::Call;
 use settings::Settings;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// Names the version where no flag can be given.
 const VERSION_VARIABLE: &str = "TEIJI_AS_VERSION";
+
+/// Names a folder for recordings that are made besides. Not with lent rights.
+const RECORD_VARIABLE: &str = "TEIJI_RECORD";
 
 /// What was said.
 #[derive(clap::Args)]
@@ -68,7 +74,7 @@ impl Own {
 }
 
 /// Runs it.
-pub fn run(args: &Args) -> CommandResult {
+pub fn run(args: &Args, started: Nanos) -> CommandResult {
     let own = Own::from_words(&args.words)?;
     let line = match CommandLine::read(&own.words, own.version) {
         Ok(line) => line,
@@ -97,7 +103,14 @@ pub fn run(args: &Args) -> CommandResult {
     for trap in traps::of_line(&line, &settings) {
         complain!("teiji cyclictest: {trap}");
     }
-    run::run(&settings, cpus, &format!("cyclictest {}", own.words.join(" ")))
+    let record = std::env::var_os(RECORD_VARIABLE).filter(|folder| !folder.is_empty());
+    let call = Call {
+        command_line: &format!("cyclictest {}", own.words.join(" ")),
+        cpus,
+        program_started: started,
+        record: record.map(PathBuf::from),
+    };
+    run::run(&settings, &call)
 }
 
 /// All options of a version.

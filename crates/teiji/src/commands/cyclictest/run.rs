@@ -7,20 +7,22 @@ use super::output::{self, ThreadLine};
 use super::settings::{Affinity, Alignment, Settings};
 use super::status::{Pipe, SharedFile};
 use super::traps;
+use crate::commands::measure;
 use crate::exit::{CommandResult, DONE, EXCEEDED, Failure, RUN_FAILED};
 use crate::output::print;
 use crate::signals;
 use anyhow::Context;
 use host::HostRoot;
+use model::End;
 use plan::{CpuId, Length, Nanos, Policy, ProcessCpus, Run, Scheduling};
-use probe::StopReason;
 use report::{Language, warning_text};
-use runner::{Rows, Unrecorded, grant};
+use runner::{Progress, ProgressObserver, RowSink, Signals, Unrecorded, execute, grant};
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Between two times that rows are taken from the threads.
@@ -32,10 +34,21 @@ const POLL_TO_MARK: Duration = Duration::from_micros(200);
 /// The kernel's trace, as it lies since Linux 4.1 and before.
 const TRACING: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
 
-/// Runs it on these CPUs; `command_line` is how it was called.
-pub fn run(settings: &Settings, cpus: ProcessCpus, command_line: &str) -> CommandResult {
+/// How it was called.
+pub struct Call<'a> {
+    pub command_line: &'a str,
+    /// Where the program's CPUs are known.
+    pub cpus: ProcessCpus,
+    /// When the program began, CLOCK_MONOTONIC ns.
+    pub program_started: Nanos,
+    /// Folder of a recording that is made besides.
+    pub record: Option<PathBuf>,
+}
+
+/// Runs it.
+pub fn run(settings: &Settings, call: &Call<'_>) -> CommandResult {
     let root = HostRoot::system();
-    let ProcessCpus { inherited, usable, .. } = cpus;
+    let ProcessCpus { inherited, usable, .. } = &call.cpus;
     let threads = settings.threads.unwrap_or(inherited.len());
     let Some(scheduling) = scheduling(settings, threads) else {
         complain!("error: thread {} would have a priority below 0", settings.priority + 1);
@@ -46,7 +59,7 @@ pub fn run(settings: &Settings, cpus: ProcessCpus, command_line: &str) -> Comman
         complain!("error: this process may not have {asked}: run it as root, or see teiji check");
         return Ok(EXCEEDED);
     }
-    let order = match order(settings, scheduling, &inherited, &usable) {
+    let order = match order(settings, scheduling, inherited, usable) {
         Ok(order) => order,
         Err(error) => {
             complain!("error: {error}");
@@ -54,12 +67,13 @@ pub fn run(settings: &Settings, cpus: ProcessCpus, command_line: &str) -> Comman
         }
     };
     let watcher = Watcher::begin(settings)?;
+    let signals = signals::catch()?;
     if settings.verbose {
         let online = root.online_cpus().len();
         print(&format!("Max CPUs = {online}\nOnline CPUs = {online}\n"));
     }
     if let Some(cpus) = &settings.main_affinity {
-        let set = cpus.resolve(&usable).map_err(std::io::Error::other);
+        let set = cpus.resolve(usable).map_err(std::io::Error::other);
         let set = set.and_then(|cpus| system::scheduling::set_affinity(None, &cpus));
         if let Err(error) = set {
             complain!("teiji cyclictest: the main thread stays where it is: {error}");
@@ -69,23 +83,143 @@ pub fn run(settings: &Settings, cpus: ProcessCpus, command_line: &str) -> Comman
         say_resolution();
     }
     let started = SystemTime::now();
+    let (run, end) = match &call.record {
+        None => unrecorded(settings, &order, watcher, &signals)?,
+        Some(folder) => recorded(settings, &order, watcher, &signals, call, folder)?,
+    };
+    let cpus = match order.unpinned {
+        Some(_) if call.record.is_none() => vec![None; threads],
+        _ => order.run.cpus.iter().map(|cpu| Some(cpu.0)).collect(),
+    };
+    let command_line = call.command_line.to_owned();
+    let frame = Frame { command_line, started, ended: SystemTime::now(), cpus };
+    run.print_result(&end, &frame, &root)
+}
+
+/// A run of which nothing is kept, and how it ended.
+fn unrecorded<'a>(
+    settings: &'a Settings,
+    order: &Unrecorded,
+    watcher: Watcher,
+    signals: &Signals,
+) -> Result<(Running<'a>, End), Failure> {
     let mut rows = order.begin().map_err(Failure::run_failed)?;
     for warning in rows.warnings() {
         // What to do about it has another name there.
         complain!("teiji cyclictest: {}", warning_text(warning, Language::English).message);
     }
-    if let (Some(micros), true) = (order.dma_latency_us, rows.holds_dma_latency()) {
-        print(&format!("# /dev/cpu_dma_latency set to {micros}us\n"));
+    let mut run = Running::new(settings, order, watcher);
+    run.begun(&rows.threads(), rows.starts(), rows.holds_dma_latency());
+    let poll = if settings.trace_mark { POLL_TO_MARK } else { POLL };
+    loop {
+        rows.drain(|thread, first, latencies| run.take(thread, first, latencies));
+        let is_done = run.account.is_done();
+        run.show();
+        std::thread::sleep(poll);
+        let is_asked = signals.caught().is_some() || run.is_long_enough();
+        if is_done || rows.is_over() || is_asked {
+            break;
+        }
+        run.go_on();
     }
-    let mut run = Running::new(settings, &order, &rows, watcher);
-    let reason = run.until_the_end(&mut rows);
-    let cpus = match order.unpinned {
-        Some(_) => vec![None; threads],
-        None => order.run.cpus.iter().map(|cpu| Some(cpu.0)).collect(),
+    if settings.trace_mark && rows.is_over() {
+        end_trace();
+    }
+    let (end, _) = rows.end();
+    rows.drain(|thread, first, latencies| run.take(thread, first, latencies));
+    Ok((run, end))
+}
+
+/// The same with a recording besides, in a new folder below this one.
+fn recorded<'a>(
+    settings: &'a Settings,
+    order: &Unrecorded,
+    watcher: Watcher,
+    signals: &Signals,
+    call: &Call<'_>,
+    folder: &Path,
+) -> Result<(Running<'a>, End), Failure> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make {}", crate::output::path(folder)))?;
+    let mut run = order.run.clone();
+    // As long as there, where no cycle is skipped.
+    run.length = match (settings.loops, settings.duration) {
+        (Some(loops), _) => Length::DurationNs(Nanos(
+            settings.interval.0.saturating_mul(i64::try_from(loops).unwrap_or(i64::MAX)),
+        )),
+        (None, Some(duration)) => Length::DurationNs(duration),
+        (None, None) => Length::Forever,
     };
-    let frame =
-        Frame { command_line: command_line.to_owned(), started, ended: SystemTime::now(), cpus };
-    run.print_result(reason.as_ref(), &frame, &root)
+    run.hold_dma_latency = order.dma_latency_us.is_some();
+    // Scripts call it several times a second.
+    let end = format!("-{}.teiji", std::process::id());
+    let directory = folder.join(crate::output::new_name("cyclictest", &end));
+    let started = call.program_started;
+    let order_of_run =
+        measure::order(run, order.probe.clone(), Vec::new(), directory, &call.cpus, started)?;
+    if order.unpinned.is_some() || settings.spread_priorities {
+        complain!(
+            "teiji cyclictest: in a recorded run each thread has a CPU of its own, and all the \
+             same priority"
+        );
+    }
+    let (sender, receiver) = channel();
+    let mut observer = Recorded { run: Running::new(settings, order, watcher), sender, receiver };
+    let examined = execute(&order_of_run, signals, &mut observer, None)?;
+    let end = examined.recorded.document.end.unwrap_or(End::Done);
+    observer.take();
+    if end == End::Done {
+        observer.run.go_on();
+        observer.run.show();
+    }
+    complain!("teiji cyclictest: recorded in {}", crate::output::path(&examined.recorded.path));
+    if settings.trace_mark && matches!(end, End::BreakAbove { .. }) {
+        end_trace();
+    }
+    Ok((observer.run, end))
+}
+
+/// Prints what a run is that is recorded.
+struct Recorded<'a> {
+    run: Running<'a>,
+    sender: Sender<(usize, u64, Vec<i64>)>,
+    receiver: Receiver<(usize, u64, Vec<i64>)>,
+}
+
+impl Recorded<'_> {
+    fn take(&mut self) {
+        for (thread, first, latencies) in self.receiver.try_iter() {
+            self.run.take(thread, first, &latencies);
+        }
+    }
+}
+
+impl ProgressObserver for Recorded<'_> {
+    fn observes(&self) -> bool {
+        true
+    }
+
+    fn every(&self) -> Duration {
+        POLL
+    }
+
+    fn rows(&mut self) -> Option<RowSink> {
+        let sender = self.sender.clone();
+        Some(Box::new(move |thread, first, latencies| {
+            // The receiver goes with the run.
+            let _ = sender.send((thread, first, latencies.to_vec()));
+        }))
+    }
+
+    fn begun(&mut self, threads: &[i32], starts: &[Nanos]) {
+        self.run.begun(threads, starts, true);
+    }
+
+    fn progress(&mut self, _: &Progress) {
+        self.run.go_on();
+        self.take();
+        self.run.show();
+    }
 }
 
 /// Each thread's; none where one would be below 0.
@@ -161,9 +295,8 @@ fn say_resolution() {
     complain!("WARN: measured clock resolution approximately: {} nsec", calibration.read_ns);
 }
 
-/// Who asks for the end, and who for the figures so far.
+/// Who asks for the figures so far.
 struct Watcher {
-    signals: runner::Signals,
     status_asked: Arc<AtomicBool>,
     snapshot_asked: Arc<AtomicBool>,
     shared: Option<SharedFile>,
@@ -187,7 +320,6 @@ impl Watcher {
             }
         });
         Ok(Watcher {
-            signals: signals::catch()?,
             status_asked: flag(SIGUSR1)?,
             snapshot_asked: flag(SIGUSR2)?,
             // Without it that signal has nothing to write to.
@@ -206,107 +338,102 @@ struct Running<'a> {
     intervals: Vec<Nanos>,
     /// Planned time of each thread's row 0 by the clock that it follows, ns.
     starts: Vec<i64>,
+    dma_latency_us: Option<i32>,
     watcher: Watcher,
     begun: Instant,
+    is_first: bool,
+    /// Whether the last lines stand on the terminal to be written over.
+    is_shown: bool,
     shown_max: i64,
 }
 
 impl<'a> Running<'a> {
-    fn new(settings: &'a Settings, order: &Unrecorded, rows: &Rows, watcher: Watcher) -> Self {
+    fn new(settings: &'a Settings, order: &Unrecorded, watcher: Watcher) -> Self {
         let intervals: Vec<Nanos> =
             (0..order.scheduling.len()).map(|index| order.run.interval_of(index)).collect();
         let line = |(scheduling, interval): (&Scheduling, &Nanos)| ThreadLine {
             priority: scheduling.prio.unwrap_or(0),
             interval: *interval,
         };
-        let mut account = Account::new(settings, intervals.len());
-        for (thread, tid) in account.threads.iter_mut().zip(rows.threads()) {
-            thread.tid = tid;
-        }
-        // Of CLOCK_REALTIME by what it is ahead now.
-        let ahead = if settings.realtime_clock { ahead_of_monotonic() } else { 0 };
         Running {
             settings,
             policy: order.scheduling[0].policy,
             lines: order.scheduling.iter().zip(&intervals).map(line).collect(),
-            account,
-            starts: rows.starts().iter().map(|start| start.0 + ahead).collect(),
+            account: Account::new(settings, intervals.len()),
+            starts: vec![0; intervals.len()],
             intervals,
+            dma_latency_us: order.dma_latency_us,
             watcher,
             begun: Instant::now(),
+            is_first: true,
+            is_shown: false,
             shown_max: 0,
         }
     }
 
-    /// Prints as it goes. Why it ended, where that was no signal, no length and no loops.
-    fn until_the_end(&mut self, rows: &mut Rows) -> Option<StopReason> {
-        let settings = self.settings;
-        let is_live = !settings.quiet && !settings.verbose;
-        if settings.verbose {
+    /// The threads run: their numbers, and when row 0 of each is due.
+    fn begun(&mut self, threads: &[i32], starts: &[Nanos], holds_dma_latency: bool) {
+        for (thread, tid) in self.account.threads.iter_mut().zip(threads) {
+            thread.tid = *tid;
+        }
+        // Of CLOCK_REALTIME by what it is ahead now.
+        let ahead = if self.settings.realtime_clock { ahead_of_monotonic() } else { 0 };
+        self.starts = starts.iter().map(|start| start.0 + ahead).collect();
+        self.begun = Instant::now();
+        if let Some(micros) = self.dma_latency_us.filter(|_| holds_dma_latency) {
+            print(&format!("# /dev/cpu_dma_latency set to {micros}us\n"));
+        }
+        if self.settings.verbose {
             for (index, interval) in self.intervals.iter().enumerate() {
                 // As it stands there for the next thread.
-                let next = (interval.0 + settings.distance.0) / 1_000;
+                let next = (interval.0 + self.settings.distance.0) / 1_000;
                 print(&format!("Thread {index} Interval: {next}\n"));
             }
         }
-        let poll = if settings.trace_mark { POLL_TO_MARK } else { POLL };
-        let mut is_first = true;
-        loop {
-            self.take(rows);
-            let is_done = self.account.is_done();
-            let is_shown = is_live && self.is_to_be_shown(is_first);
-            if settings.verbose {
-                print(&output::values(&mut self.account));
-            } else if is_shown {
-                let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-                let policy = output::policy_lines(self.policy, &self.lines, load.trim());
-                print(&format!("{policy}{}", self.thread_lines()));
-                is_first = false;
-            }
-            self.answer();
-            std::thread::sleep(poll);
-            if is_done || rows.is_over() || self.is_to_end() {
-                break;
-            }
-            if is_shown {
-                print(&output::up(self.lines.len()));
-            }
-        }
-        if settings.trace_mark && rows.is_over() {
-            end_trace();
-        }
-        let (reason, _) = rows.end();
-        self.take(rows);
-        if is_live && settings.refresh_on_max {
-            print(&output::down(self.lines.len()));
-        }
-        reason
     }
 
-    fn take(&mut self, rows: &mut Rows) {
-        let Running { account, starts, intervals, .. } = self;
-        rows.drain(|thread, first, latencies| {
-            for (row, latency) in (first..).zip(latencies) {
-                let planned = starts[thread] + row.cast_signed() * intervals[thread].0;
-                account.add(thread, row, *latency, planned + latency);
-            }
-        });
+    /// Takes in successive rows of a thread.
+    fn take(&mut self, thread: usize, first: u64, latencies: &[i64]) {
+        for (row, latency) in (first..).zip(latencies) {
+            let planned = self.starts[thread] + row.cast_signed() * self.intervals[thread].0;
+            self.account.add(thread, row, *latency, planned + latency);
+        }
+    }
+
+    /// Prints what is printed as it goes, and answers who asked.
+    fn show(&mut self) {
+        let is_live = !self.settings.quiet && !self.settings.verbose;
+        self.is_shown = is_live && self.is_to_be_shown();
+        if self.settings.verbose {
+            print(&output::values(&mut self.account));
+        } else if self.is_shown {
+            let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+            let policy = output::policy_lines(self.policy, &self.lines, load.trim());
+            print(&format!("{policy}{}", self.thread_lines()));
+            self.is_first = false;
+        }
+        self.answer();
+    }
+
+    /// It does not end yet: the next lines are written over these.
+    fn go_on(&mut self) {
+        if std::mem::take(&mut self.is_shown) {
+            print(&output::up(self.lines.len()));
+        }
     }
 
     /// With `-M` only a new maximum is.
-    fn is_to_be_shown(&mut self, is_first: bool) -> bool {
+    fn is_to_be_shown(&mut self) -> bool {
         let max = self.account.max();
         let is_new = max > self.shown_max;
         self.shown_max = max;
-        !self.settings.refresh_on_max || is_first || is_new
+        !self.settings.refresh_on_max || self.is_first || is_new
     }
 
-    fn is_to_end(&self) -> bool {
-        let is_long_enough = |length: Nanos| {
+    fn is_long_enough(&self) -> bool {
+        self.settings.duration.is_some_and(|length| {
             u64::try_from(length.0).is_ok_and(|ns| self.begun.elapsed() >= Duration::from_nanos(ns))
-        };
-        self.watcher.signals.caught().is_some()
-            || self.settings.duration.is_some_and(is_long_enough)
+        })
     }
 
     fn thread_lines(&self) -> String {
@@ -331,13 +458,11 @@ impl<'a> Running<'a> {
     }
 
     /// What is printed at the end, and written to files.
-    fn print_result(
-        &self,
-        reason: Option<&StopReason>,
-        frame: &Frame,
-        root: &HostRoot,
-    ) -> CommandResult {
+    fn print_result(&self, end: &End, frame: &Frame, root: &HostRoot) -> CommandResult {
         let settings = self.settings;
+        if settings.refresh_on_max && !settings.quiet && !settings.verbose {
+            print(&output::down(self.lines.len()));
+        }
         if let Some(file) = &settings.json {
             write(file, &json(settings, &self.account, frame, root))?;
         }
@@ -355,8 +480,8 @@ impl<'a> Running<'a> {
             }
         }
         if settings.break_above.is_some() {
-            let broken = match reason {
-                Some(StopReason::BreakAbove { thread, latency_ns, .. }) => {
+            let broken = match end {
+                End::BreakAbove { thread, latency_ns, .. } => {
                     Some((*thread, latency_ns / settings.unit().0))
                 }
                 _ => None,
@@ -366,13 +491,20 @@ impl<'a> Running<'a> {
         if let Some(trap) = traps::of_run(&self.account) {
             complain!("teiji cyclictest: {trap}");
         }
-        match reason {
-            None | Some(StopReason::BreakAbove { .. }) => Ok(DONE),
-            Some(reason) => {
-                complain!("error: the run was ended: {reason:?}");
-                Ok(RUN_FAILED)
+        match end {
+            End::Done | End::Signal { .. } | End::BreakAbove { .. } => return Ok(DONE),
+            End::ProbeFailed { error } | End::RecordingFailed { error } => {
+                complain!("error: the run ended early: {error}")
+            }
+            End::Guard { starved_ns, .. } => complain!(
+                "error: the run was ended: its threads left the system no time for {}",
+                Nanos(*starved_ns)
+            ),
+            End::Overtime { by_ns } => {
+                complain!("error: the run was ended {} after it should have", Nanos(*by_ns))
             }
         }
+        Ok(RUN_FAILED)
     }
 }
 
