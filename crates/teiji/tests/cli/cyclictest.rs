@@ -31,10 +31,10 @@ fn a_recording_besides() {
         let cycles = json["thread"]["0"]["cycles"].as_u64().unwrap();
         let path = err.lines().find_map(|line| line.split_once("recorded in ")).unwrap().1;
         let name = path.strip_prefix("kept/").unwrap();
+        place.well(&format!("verify kept/{name}"));
         let thread = place.document(&format!("kept/{name}")).threads().remove(0);
         assert_eq!(u64::try_from(thread.whole("/latency_ns/count")), Ok(cycles));
     }
-    place.well("verify kept");
     assert_eq!(std::fs::read_dir(place.join("kept")).unwrap().count(), 2);
 }
 
