@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a kernel is built with, and what of it was asked for.
 
+use crate::one_finding::finding;
+use crate::tests::files::lay;
 use crate::tests::trees::{Shown, found, shown};
 use crate::*;
 
@@ -62,6 +64,49 @@ fn a_mode_counts_only_where_the_kernel_knows_it() {
         let advises_full = finding.action.unwrap().contains("boot with preempt=full");
         assert_eq!(advises_full, status == Status::Bad, "{line} {config}");
     }
+}
+
+/// Check and recording once differed: only one of them looked whether the kernel knows the mode.
+#[test]
+fn a_recording_has_the_mode_that_check_finds() {
+    let full = "CONFIG_PREEMPT_DYNAMIC=y\nCONFIG_PREEMPT=y";
+    let lazy = "CONFIG_PREEMPT_DYNAMIC=y\nCONFIG_PREEMPT_LAZY=y\nCONFIG_ARCH_HAS_PREEMPT_LAZY=y";
+    let booted = |mode: &str| format!("PREEMPT_DYNAMIC (booted with preempt={mode})");
+    let lazy_itself = "PREEMPT_DYNAMIC (lazy by default)".to_owned();
+    for (release, line, config, model) in [
+        ("6.18.0", "preempt=lazy", lazy, booted("lazy")),
+        ("6.18.0", "preempt=none", lazy, booted("none")),
+        ("6.18.0", "quiet", full, "PREEMPT_DYNAMIC (full by default)".to_owned()),
+        // It passes over a mode that it does not know, and takes an earlier one.
+        ("6.18.0", "preempt=none preempt=lazy", full, booted("none")),
+        ("6.18.0", "preempt=voluntary preempt=rt", full, booted("voluntary")),
+        ("7.0.0", "preempt=none", lazy, lazy_itself.clone()),
+        ("7.0.0", "preempt=full preempt=voluntary", lazy, booted("full")),
+        ("7.0.0", "preempt=none", full, booted("none")),
+        // What nothing shows is not guessed.
+        ("6.18.0", "preempt=lazy", "", "PREEMPT_DYNAMIC".to_owned()),
+        ("6.18.0", "preempt=full preempt=lazy", "", "PREEMPT_DYNAMIC".to_owned()),
+        ("6.18.0", "preempt=lazy preempt=none", "", booted("none")),
+        ("7.0.0", "preempt=none", "", "PREEMPT_DYNAMIC".to_owned()),
+    ] {
+        let version = format!("Linux version {release} (x) #1 SMP PREEMPT_DYNAMIC x");
+        let file = format!("boot/config-{release}");
+        let mut files = vec![
+            ("proc/version", version.as_str()),
+            ("proc/sys/kernel/osrelease", release),
+            ("proc/cmdline", line),
+        ];
+        files.extend((!config.is_empty()).then_some((file.as_str(), config)));
+        let (_dir, root) = lay(&files);
+        let recorded = crate::preemption(&root).unwrap();
+        assert_eq!(recorded, model, "{release} {line} {config}");
+        let checked = finding(&root, "preemption", None).unwrap().found;
+        let is_known = recorded != "PREEMPT_DYNAMIC";
+        assert_eq!(checked == recorded, is_known, "{release} {line} {config}");
+    }
+    let debugfs = ("sys/kernel/debug/sched/preempt", "full (lazy)");
+    let (_dir, root) = lay(&[DYNAMIC, ("proc/cmdline", "preempt=full"), debugfs]);
+    assert_eq!(crate::preemption(&root).unwrap(), "PREEMPT_DYNAMIC (lazy)");
 }
 
 /// Guides for audio have `preempt=full`, which such kernels pass over.

@@ -106,6 +106,7 @@ pub use interrupt_lines::{DeviceInterrupt, movable_interrupts};
 pub use isolating::highest_cpu;
 pub use machine::{CheckOptions, Machine, Purpose};
 pub use of_run::{MeasuredProgram, RunCheck};
+pub use preemption::preemption;
 pub use recommended::{
     Recommended, built_with, isolable_cpus, means_the_same, recommended_arguments,
 };

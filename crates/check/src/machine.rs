@@ -176,8 +176,7 @@ impl<'a> Machine<'a> {
     /// Whether its kernel is preemptible nearly everywhere.
     pub fn has_preempt_rt(&self) -> bool {
         let (version, realtime) = (self.text("proc/version"), self.text("sys/kernel/realtime"));
-        kernel::preemption(version.as_deref(), realtime.as_deref(), None, None, None).as_deref()
-            == Some("PREEMPT_RT")
+        kernel::preemption(version.as_deref(), realtime.as_deref()) == Some("PREEMPT_RT")
     }
 
     /// How the kernel is locked down, where it is. Then nobody can read most of debugfs, not even

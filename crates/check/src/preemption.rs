@@ -2,54 +2,109 @@
 //! How the kernel can be preempted.
 
 use super::config::KernelConfig;
+use super::files::Files;
 use super::machine::Machine;
-use host::kernel;
-use model::{Phrase, phrase};
+use host::HostRoot;
+use host::kernel::{self, PREEMPT_DYNAMIC};
+use model::{Phrase, kernel_version, phrase};
+use std::cell::OnceCell;
 
 const VOLUNTARY_OR_NONE: &str = "voluntary or none";
 
-/// How the kernel can be preempted, as far as it is known.
+/// How the kernel of a machine can be preempted, as far as it is known: what a recording has, and
+/// what the checks go by.
+pub fn preemption(root: &HostRoot) -> Option<String> {
+    let config = OnceCell::new();
+    Kernel {
+        files: &Files::new(root),
+        config: &|| config.get_or_init(|| KernelConfig::of_machine(root)).as_ref().ok(),
+    }
+    .model()
+}
+
+/// The same of a machine that is checked.
 pub(crate) fn model(machine: &Machine<'_>) -> Option<String> {
     // A configuration that is asked about says it by itself.
-    if let Some(config) = &machine.options.config {
-        return Some(configured_model(config));
+    match &machine.options.config {
+        Some(config) => Some(configured_model(config)),
+        None => Kernel { files: machine, config: &|| machine.config().ok() }.model(),
     }
-    let text = |path: &str| machine.text(path);
-    let (version, realtime) = (text("proc/version"), text("sys/kernel/realtime"));
-    let (mode, line) = (text(MODES_OF_KERNEL), text("proc/cmdline"));
-    let model = |knows_lazy| {
-        kernel::preemption(
-            version.as_deref(),
-            realtime.as_deref(),
-            mode.as_deref(),
-            line.as_deref(),
-            knows_lazy,
-        )
-    };
-    let unsure = model(None)?;
-    if unsure != "PREEMPT_DYNAMIC" {
-        return Some(unsure);
-    }
-    // Only root can read the mode. Without an argument it is what the kernel was built with.
-    let Ok(config) = machine.config() else { return Some(unsure) };
-    model(Some(has_lazy(config)))
-        .filter(|model| *model != unsure)
-        .or_else(|| Some(configured_model(config)))
 }
 
 /// The modes that a kernel knows, for root alone.
 pub(crate) const MODES_OF_KERNEL: &str = "sys/kernel/debug/sched/preempt";
+/// Modes that `preempt=` has had a name for.
+pub(crate) const MODES: [&str; 4] = ["none", "voluntary", "full", LAZY];
+/// One that some kernels know: the version does not say which. Processors came to it one by one,
+/// and distributions bring it to older kernels.
+const LAZY: &str = "lazy";
+/// Since then a kernel that knows `lazy` knows no mode but that and `full`.
+const WITHOUT_OLD_MODES: (u32, u32) = (7, 0);
 
-fn has_lazy(config: &KernelConfig) -> bool {
-    ["ARCH_HAS_PREEMPT_LAZY", "PREEMPT_LAZY"].iter().any(|option| config.has(option))
+/// Whether the kernel knows a mode, where that can be found out.
+pub(crate) fn knows_mode(machine: &Machine<'_>, mode: &str) -> Option<bool> {
+    Kernel { files: machine, config: &|| machine.config().ok() }.knows(mode)
 }
 
-/// Whether the kernel knows `preempt=lazy`, where that can be found out. No version says it:
-/// processors came to it one by one, and distributions bring it to older kernels.
-pub(crate) fn knows_lazy(machine: &Machine<'_>) -> Option<bool> {
-    match machine.text(MODES_OF_KERNEL) {
-        Some(modes) => Some(modes.contains(kernel::LAZY)),
-        None => machine.config().ok().map(has_lazy),
+/// A running kernel: its files, and its configuration, which is read only where it is needed.
+struct Kernel<'f, 'c> {
+    files: &'f Files<'f>,
+    config: &'f dyn Fn() -> Option<&'c KernelConfig>,
+}
+
+impl Kernel<'_, '_> {
+    fn model(&self) -> Option<String> {
+        let text = |path: &str| self.files.text(path);
+        let (version, realtime) = (text("proc/version"), text("sys/kernel/realtime"));
+        let model = kernel::preemption(version.as_deref(), realtime.as_deref())?;
+        if model != PREEMPT_DYNAMIC {
+            return Some(model.to_owned());
+        }
+        if let Some(mode) = text(MODES_OF_KERNEL).as_deref().and_then(kernel::dynamic_mode) {
+            return Some(format!("{model} ({mode})"));
+        }
+        // What was asked for at boot may have been changed since, so it is called that.
+        let line = text("proc/cmdline").unwrap_or_default();
+        if let Some(mode) = self.booted_mode(&line) {
+            return Some(format!("{model} (booted with preempt={mode})"));
+        }
+        // Without an argument it is what the kernel was built with.
+        Some((self.config)().map_or_else(|| model.to_owned(), configured_model))
+    }
+
+    /// The mode that the kernel was booted with: that of the last `preempt=` that it knows. None
+    /// where there is none, or where it is not known whether the kernel knows it.
+    fn booted_mode<'l>(&self, command_line: &'l str) -> Option<&'l str> {
+        let words = command_line.split_ascii_whitespace();
+        let modes = words.filter_map(|word| word.strip_prefix("preempt="));
+        let mut known = modes.rev().map(|mode| (mode, self.knows(mode)));
+        let (mode, is_known) = known.find(|(_, is_known)| *is_known != Some(false))?;
+        is_known.map(|_| mode)
+    }
+
+    fn knows(&self, mode: &str) -> Option<bool> {
+        if let Some(list) = self.files.text(MODES_OF_KERNEL) {
+            let mut listed = list.split_ascii_whitespace();
+            return Some(listed.any(|one| one.trim_matches(['(', ')']) == mode));
+        }
+        let has_lazy = || {
+            let config = (self.config)()?;
+            let options = ["ARCH_HAS_PREEMPT_LAZY", "PREEMPT_LAZY"];
+            Some(options.iter().any(|option| config.has(option)))
+        };
+        match mode {
+            LAZY => has_lazy(),
+            "none" | "voluntary" => {
+                let version = self.files.text("proc/sys/kernel/osrelease");
+                let version = version.and_then(|release| kernel_version(&release));
+                if version.is_some_and(|version| version >= WITHOUT_OLD_MODES) {
+                    has_lazy().map(|has_lazy| !has_lazy)
+                } else {
+                    Some(true)
+                }
+            }
+            mode => Some(mode == "full"),
+        }
     }
 }
 

@@ -9,9 +9,8 @@ use super::arguments;
 use super::finding::Seen;
 use super::isolating::highest_cpu;
 use super::machine::Machine;
-use super::preemption::{is_fixed, knows_lazy};
+use super::preemption::{MODES, is_fixed, knows_mode};
 use super::words::{is_one_off, listed};
-use host::kernel::{LAZY, MODES};
 use model::{LATENCY_ARGUMENTS, Phrase, phrase};
 use plan::CpuId;
 
@@ -245,33 +244,30 @@ fn is_right_too(name: &str, value: &str, words: &[&str]) -> bool {
 fn value_of(machine: &Machine<'_>, name: &str, value: &str) -> Option<Misspelled> {
     let plain = name.replace('-', "_");
     let (_, words) = VALUES.into_iter().find(|(known, _)| *known == plain)?;
-    if words.contains(&value) || is_right_too(&plain, value, words) {
-        return None;
-    }
     let mut words = words.to_vec();
     if plain == "preempt" {
         // `arguments-in-effect` says that it takes none of them.
-        if is_fixed(machine) {
+        if is_fixed(machine) || knows_mode(machine, value) != Some(false) {
             return None;
         }
-        let knows_lazy = knows_lazy(machine);
-        if value == LAZY && knows_lazy != Some(false) {
-            return None;
-        }
-        words.extend((knows_lazy == Some(true)).then_some(LAZY));
+        words.retain(|mode| knows_mode(machine, mode) == Some(true));
+    }
+    if words.contains(&value) || is_right_too(&plain, value, &words) {
+        return None;
     }
     let written = format!("{name}={value}");
     let argument = written.clone();
-    let (because, action) = match words.iter().find(|word| is_one_off(word, value)) {
-        Some(word) => {
-            let meant = format!("{name}={word}");
-            (
-                phrase!("looks-like", meant = meant.clone()),
-                phrase!("replace-or-remove", written = argument, meant),
-            )
+    let replace_by =
+        |meant: String| phrase!("replace-or-remove", written = argument.clone(), meant);
+    let of_word = |word: &str| format!("{name}={word}");
+    let near = words.iter().find(|word| is_one_off(word, value));
+    let (because, action) = match (near, words.as_slice()) {
+        (Some(word), _) => {
+            (phrase!("looks-like", meant = of_word(word)), replace_by(of_word(word)))
         }
-        None => (
-            phrase!("none-of", words = listed(words.iter().map(|word| format!("{name}={word}")))),
+        (None, [word]) => (phrase!("is-not", meant = of_word(word)), replace_by(of_word(word))),
+        (None, words) => (
+            phrase!("none-of", words = listed(words.iter().map(|word| of_word(word)))),
             phrase!("remove-or-replace", written = argument),
         ),
     };
@@ -346,6 +342,49 @@ mod tests {
         let nothing = ("proc/1/comm", "init");
         assert_eq!(said("preempt=lazy", nothing), None);
         assert_eq!(said("preempt=rt", nothing), refused("preempt=rt", three));
+    }
+
+    /// Since Linux 7.0 one that knows `lazy` takes neither `none` nor `voluntary`.
+    #[test]
+    fn a_mode_that_a_newer_kernel_no_longer_knows_is_named() {
+        let said = |line: &str, more: (&str, &str)| {
+            let (_dir, root) = lay(&[
+                ("proc/cmdline", line),
+                ("proc/sys/kernel/osrelease", "7.0.1-x"),
+                ("proc/version", "Linux version 7.0.1-x (x) #1 SMP PREEMPT_DYNAMIC x"),
+                more,
+            ]);
+            let finding = finding(&root, "arguments-spelled", None)?;
+            Some((finding.found, finding.action))
+        };
+        let two = |argument: &str| {
+            let found = format!("{argument}, which is none of preempt=full and preempt=lazy");
+            Some((found, format!("remove {argument}, or replace it by one of these")))
+        };
+        let config = "boot/config-7.0.1-x";
+        let lazy = (config, "CONFIG_PREEMPT_DYNAMIC=y\nCONFIG_ARCH_HAS_PREEMPT_LAZY=y");
+        for kernel in [("sys/kernel/debug/sched/preempt", "full (lazy)"), lazy] {
+            for argument in ["preempt=none", "preempt=voluntary", "preempt=rt"] {
+                assert_eq!(said(argument, kernel), two(argument), "{kernel:?}");
+            }
+            assert_eq!(said("preempt=lazy", kernel), None);
+        }
+        // On processors without it nothing has changed.
+        let other = (config, "CONFIG_PREEMPT_DYNAMIC=y");
+        let three = "preempt=lazy, which is none of preempt=none, preempt=voluntary and \
+                     preempt=full";
+        assert_eq!(said("preempt=none", other), None);
+        assert_eq!(said("preempt=lazy", other).unwrap().0, three);
+        // Where nothing shows which it is, one mode is certain.
+        let nothing = ("proc/1/comm", "init");
+        for argument in ["preempt=none", "preempt=lazy"] {
+            assert_eq!(said(argument, nothing), None);
+        }
+        let one = (
+            "preempt=rt, which is not preempt=full".to_owned(),
+            "replace preempt=rt by preempt=full, or remove it".to_owned(),
+        );
+        assert_eq!(said("preempt=rt", nothing), Some(one));
     }
 
     #[test]

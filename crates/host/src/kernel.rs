@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What kernel it is and how it was set up, from the texts it offers.
 
-/// How the kernel may be preempted, from its version line, /sys/kernel/realtime,
-/// /sys/kernel/debug/sched/preempt and its command line; `knows_lazy` says whether it knows the
-/// mode `lazy`. None if nothing readable shows it.
-pub fn preemption(
-    version: Option<&str>,
-    realtime: Option<&str>,
-    debug: Option<&str>,
-    command_line: Option<&str>,
-    knows_lazy: Option<bool>,
-) -> Option<String> {
+/// What a kernel calls itself that can choose at boot how it is preempted.
+pub const PREEMPT_DYNAMIC: &str = "PREEMPT_DYNAMIC";
+
+/// How the kernel was built to be preempted, from its version line and /sys/kernel/realtime. None
+/// if neither shows it.
+pub fn preemption(version: Option<&str>, realtime: Option<&str>) -> Option<&'static str> {
     // What stands before the `#` is where and with what it was built, and may hold any word.
     let words = version.map(|version| version.split_once('#').map_or(version, |(_, build)| build));
     let has = |word: &str| {
@@ -22,24 +18,19 @@ pub fn preemption(
         || has("PREEMPT_RT")
         || words?.contains("PREEMPT RT")
     {
-        return Some("PREEMPT_RT".to_owned());
+        return Some("PREEMPT_RT");
     }
-    if has("PREEMPT_DYNAMIC") {
-        let mode = debug.and_then(dynamic_mode).map(|mode| format!(" ({mode})"));
-        // Only root may read debugfs. What was asked at boot may have been changed since, so it is
-        // called that.
-        let booted = || {
-            command_line
-                .and_then(|text| booted_mode(text, knows_lazy))
-                .map(|mode| format!(" (booted with preempt={mode})"))
-        };
-        return Some(format!("PREEMPT_DYNAMIC{}", mode.or_else(booted).unwrap_or_default()));
-    }
-    Some(if has("PREEMPT") { "PREEMPT".to_owned() } else { "voluntary or none".to_owned() })
+    Some(if has(PREEMPT_DYNAMIC) {
+        PREEMPT_DYNAMIC
+    } else if has("PREEMPT") {
+        "PREEMPT"
+    } else {
+        "voluntary or none"
+    })
 }
 
 /// The mode in parentheses of `none voluntary (full) lazy`.
-fn dynamic_mode(text: &str) -> Option<&str> {
+pub fn dynamic_mode(text: &str) -> Option<&str> {
     enclosed(text, '(', ')')
 }
 
@@ -52,20 +43,6 @@ fn enclosed(text: &str, open: char, close: char) -> Option<&str> {
     let (_, rest) = text.split_once(open)?;
     let (inside, _) = rest.split_once(close)?;
     (!inside.is_empty()).then_some(inside)
-}
-
-/// Modes that every kernel with PREEMPT_DYNAMIC knows.
-pub const MODES: [&str; 3] = ["none", "voluntary", "full"];
-/// One that some know: the version does not say which.
-pub const LAZY: &str = "lazy";
-
-/// The mode that a kernel was booted with: that of the last `preempt=` that it knows. None where
-/// there is none, or where it is not known whether the kernel knows it.
-fn booted_mode(command_line: &str, knows_lazy: Option<bool>) -> Option<&str> {
-    let mut modes =
-        command_line.split_ascii_whitespace().filter_map(|word| word.strip_prefix("preempt="));
-    let may_know = |mode: &&str| MODES.contains(mode) || *mode == LAZY && knows_lazy != Some(false);
-    modes.rfind(may_know).filter(|mode| *mode != LAZY || knows_lazy == Some(true))
 }
 
 /// A list of CPUs as sysfs has it; empty where none is meant.
@@ -87,93 +64,51 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn preemption_of(version: &str, debug: Option<&str>, command_line: &str) -> String {
-        preemption(Some(version), None, debug, Some(command_line), None).unwrap()
+    fn of_version(version: &str) -> Option<&'static str> {
+        preemption(Some(version), None)
     }
 
     #[test]
     fn real_time() {
-        let debian = "Linux version 6.1.0-18-rt-amd64 (debian-kernel@lists.debian.org) #1 SMP \
-                      PREEMPT_RT Debian 6.1.76-1";
-        assert_eq!(preemption_of(debian, None, ""), "PREEMPT_RT");
-        assert_eq!(
-            preemption_of(
-                "Linux version 4.19.71-rt24-v7l+ (dom@buildbot) #1 SMP PREEMPT RT Thu",
-                None,
-                ""
-            ),
-            "PREEMPT_RT"
-        );
-        assert_eq!(preemption(None, Some("1\n"), None, None, None).unwrap(), "PREEMPT_RT");
-        assert_eq!(
-            preemption(Some("Linux version 5.10 (x) #1 SMP"), Some("1\n"), None, None, None)
-                .unwrap(),
-            "PREEMPT_RT"
-        );
-    }
-
-    #[test]
-    fn dynamic() {
-        let version =
-            "Linux version 6.8.0-31-generic (buildd@x) #31-Ubuntu SMP PREEMPT_DYNAMIC Sat Apr 20";
-        assert_eq!(
-            preemption_of(version, Some("none voluntary (full) \n"), "preempt=none"),
-            "PREEMPT_DYNAMIC (full)"
-        );
-        assert_eq!(
-            preemption_of(version, Some("none voluntary full (lazy)\n"), ""),
-            "PREEMPT_DYNAMIC (lazy)"
-        );
-        assert_eq!(preemption_of(version, None, "quiet"), "PREEMPT_DYNAMIC");
-        assert_eq!(
-            preemption_of(version, None, "preempt=none quiet preempt=full"),
-            "PREEMPT_DYNAMIC (booted with preempt=full)"
-        );
-    }
-
-    /// The kernel passes over a mode that it does not know, and takes an earlier one.
-    #[test]
-    fn only_a_mode_that_the_kernel_knows_is_one_it_was_booted_with() {
-        for (line, knows_lazy, mode) in [
-            ("preempt=lazy", Some(true), Some("lazy")),
-            ("preempt=lazy", Some(false), None),
-            ("preempt=lazy", None, None),
-            ("preempt=full preempt=lazy", None, None),
-            ("preempt=full preempt=lazy", Some(false), Some("full")),
-            ("preempt=lazy preempt=none", None, Some("none")),
-            ("preempt=rt", Some(true), None),
-            ("preempt=voluntary preempt=rt", None, Some("voluntary")),
+        for version in [
+            "Linux version 6.1.0-18-rt-amd64 (debian-kernel@lists.debian.org) #1 SMP PREEMPT_RT \
+             Debian 6.1.76-1",
+            "Linux version 4.19.71-rt24-v7l+ (dom@buildbot) #1 SMP PREEMPT RT Thu",
         ] {
-            assert_eq!(booted_mode(line, knows_lazy), mode, "{line} {knows_lazy:?}");
+            assert_eq!(of_version(version), Some("PREEMPT_RT"));
         }
+        assert_eq!(preemption(None, Some("1\n")), Some("PREEMPT_RT"));
+        let version = "Linux version 5.10 (x) #1 SMP";
+        assert_eq!(preemption(Some(version), Some("1\n")), Some("PREEMPT_RT"));
     }
 
     #[test]
     fn the_others() {
-        assert_eq!(
-            preemption_of("Linux version 6.6.20+rpt-rpi-v8 (x) #1 SMP PREEMPT Debian", None, ""),
-            "PREEMPT"
-        );
-        assert_eq!(
-            preemption_of("Linux version 5.15.0 (x) #1 SMP Debian", None, ""),
-            "voluntary or none"
-        );
-        assert_eq!(preemption(None, None, None, None, None), None);
-        assert_eq!(preemption(None, Some("0"), None, None, None), None);
+        for (version, model) in [
+            (
+                "Linux version 6.8.0-31-generic (buildd@x) #31-Ubuntu SMP PREEMPT_DYNAMIC Sat",
+                PREEMPT_DYNAMIC,
+            ),
+            ("Linux version 6.6.20+rpt-rpi-v8 (x) #1 SMP PREEMPT Debian", "PREEMPT"),
+            ("Linux version 5.15.0 (x) #1 SMP Debian", "voluntary or none"),
+        ] {
+            assert_eq!(of_version(version), Some(model));
+        }
+        assert_eq!(preemption(None, None), None);
+        assert_eq!(preemption(None, Some("0")), None);
     }
 
     #[test]
     fn the_builders_name_is_not_the_model() {
-        assert_eq!(
-            preemption_of("Linux version 6.1 (PREEMPT_RT@PREEMPT PREEMPT RT ) #1 SMP", None, ""),
-            "voluntary or none"
-        );
+        let version = "Linux version 6.1 (PREEMPT_RT@PREEMPT PREEMPT RT ) #1 SMP";
+        assert_eq!(of_version(version), Some("voluntary or none"));
     }
 
     #[test]
     fn choices_lists_and_lines() {
         assert_eq!(chosen("always [madvise] never\n"), Some("madvise"));
         assert_eq!(chosen("always"), None);
+        assert_eq!(dynamic_mode("none voluntary (full) \n"), Some("full"));
         assert_eq!(cpu_list(" (null)\n"), "");
         assert_eq!(cpu_list("1-3\n"), "1-3");
         assert_eq!(
@@ -187,7 +122,8 @@ mod tests {
         #[test]
         fn no_text_panics(text in "[\\PC()\\[\\]#\0]*") {
             let _ = (
-                preemption(Some(&text), Some(&text), Some(&text), Some(&text), None),
+                preemption(Some(&text), Some(&text)),
+                dynamic_mode(&text),
                 chosen(&text),
                 cpu_list(&text),
                 one_line(&text),

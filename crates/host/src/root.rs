@@ -107,11 +107,6 @@ impl<'a> FactReader<'a> {
         self.text(relative, item, is_absent)
     }
 
-    /// A file that many machines do not have and many users may not read, such as all of debugfs.
-    pub(crate) fn privileged(&mut self, relative: &str, item: &str) -> Option<String> {
-        self.text(relative, item, |kind| is_absent(kind) || kind == ErrorKind::PermissionDenied)
-    }
-
     fn text(
         &mut self,
         relative: &str,
@@ -212,7 +207,6 @@ mod tests {
         let mut reader = FactReader::new(&root);
         assert_eq!(reader.optional("proc/none", "a"), None);
         assert_eq!(reader.optional("file/below", "a"), None);
-        assert_eq!(reader.privileged("proc/none", "a"), None);
         assert_eq!(reader.unreadable, []);
         assert_eq!(reader.expected("proc/none", "an item"), None);
         let [entry] = &reader.unreadable[..] else { panic!("one entry") };
@@ -228,8 +222,7 @@ mod tests {
         let root = HostRoot::at(dir.path());
         let mut reader = FactReader::new(&root);
         assert_eq!(reader.optional("governor", "governor"), None);
-        assert_eq!(reader.privileged("governor", "governor"), None);
-        assert_eq!(reader.unreadable.len(), 2);
+        assert_eq!(reader.unreadable.len(), 1);
     }
 
     #[test]

@@ -32,7 +32,8 @@ impl HostRoot {
         cpu::listed(&text, "CPUs online").unwrap_or_else(|_| vec![CpuId(0)])
     }
 
-    /// Looks at the machine. Never fails: what cannot be read is none, and stands in
+    /// Looks at the machine, but not at how its kernel can be preempted, which the crate `check`
+    /// finds out. Never fails: what cannot be read is none, and stands in
     /// [`HostFacts::unreadable`] unless the machine simply does not have it.
     pub fn snapshot(&self) -> HostFacts {
         let mut reader = FactReader::new(self);
@@ -76,12 +77,6 @@ fn kernel_facts(reader: &mut FactReader<'_>, facts: &mut HostFacts) {
     facts.kernel = line("proc/sys/kernel/osrelease", "kernel release");
     facts.kernel_version = line("proc/version", "kernel version");
     facts.kernel_command_line = line("proc/cmdline", "kernel command line");
-    let realtime = reader.optional("sys/kernel/realtime", "real-time flag");
-    let mode = reader.privileged("sys/kernel/debug/sched/preempt", "preemption mode");
-    let (version, command_line) =
-        (facts.kernel_version.as_deref(), facts.kernel_command_line.as_deref());
-    facts.preemption =
-        kernel::preemption(version, realtime.as_deref(), mode.as_deref(), command_line, None);
 
     let mut list = |file, item| reader.optional(file, item).as_deref().map(kernel::cpu_list);
     facts.isolated_cpus = list(ISOLATED, ISOLATED_ITEM);

@@ -8,7 +8,9 @@ use crate::recorder::{Recorder, RowSink, Tracks};
 use crate::{Signals, document, machine_check};
 use host::HostRoot;
 use load::{Loads, StartError};
-use model::{Document, End, Examined, Recorded, State, TakenBy, Thread, Warning, fill_in};
+use model::{
+    Document, End, Examined, HostFacts, Recorded, State, TakenBy, Thread, Warning, fill_in,
+};
 use plan::{MachineTime, Nanos, OverrunPolicy};
 use probe::{Calibration, Control, Measurement, Monotonic, ProbeError, StopReason, ThreadResult};
 use recording::{Folder, Recording, RecordingError, verify};
@@ -86,7 +88,7 @@ pub fn execute(
     judged: Option<&ExactRequest>,
 ) -> Result<Examined, RunnerError> {
     let host = HostRoot::system();
-    let mut document = document::initial_document(order, host.snapshot());
+    let mut document = document::initial_document(order, snapshot(&host));
     let mut machine_check = machine_check::begin(order, &host);
     let own = std::process::id();
     let mut processes_before = (host.process_lines().times(), host.waited_for_ms(own));
@@ -118,7 +120,7 @@ pub fn execute(
     // snapshot takes long under hundreds of tasks, so it comes before the warm-up begins, not
     // within it.
     if !order.run.loads.is_empty() {
-        document.host.before = host.snapshot();
+        document.host.before = snapshot(&host);
         processes_before = (host.process_lines().times(), host.waited_for_ms(own));
     }
     let poll = if observer.observes() { observer.every() } else { POLL };
@@ -167,7 +169,7 @@ pub fn execute(
     let results = measurement.join();
     let ended = Monotonic.now();
     // While the loads still run: killing them is work that no activation met.
-    document.host.after = Some(host.snapshot());
+    document.host.after = Some(snapshot(&host));
     // While a program that is measured still runs.
     machine_check::see_program(&mut machine_check, order, &host);
     let children_ms = host.waited_for_ms(own).saturating_sub(processes_before.1);
@@ -212,6 +214,11 @@ impl Drop for NiceBoost {
             let _ = rustix::process::setpriority_process(None, nice);
         }
     }
+}
+
+/// The machine, with how its kernel can be preempted as `check` finds it.
+fn snapshot(host: &HostRoot) -> HostFacts {
+    HostFacts { preemption: check::preemption(host), ..host.snapshot() }
 }
 
 /// Plans when activation 0 of the first thread falls due, opens the files that have to know it, and

@@ -120,6 +120,10 @@ impl Anonymiser<'_> {
 
     /// How the kernel may be preempted, which may hold what its command line says of it.
     pub(super) fn preemption(&self, text: &str) -> String {
+        const BY_DEFAULT: &str = " by default)";
+        if let Some(mode) = text.strip_suffix(BY_DEFAULT) {
+            return self.terms("value", mode) + BY_DEFAULT;
+        }
         match text.split_once("booted with ") {
             Some((before, argument)) => {
                 let argument = argument.trim_end_matches(')');
@@ -328,6 +332,10 @@ mod tests {
             with(|of| of.preemption("PREEMPT_DYNAMIC (booted with preempt=full)")),
             "PREEMPT_DYNAMIC (booted with preempt=full)"
         );
+        for mode in ["none", "voluntary", "full", "lazy"] {
+            let by_default = format!("PREEMPT_DYNAMIC ({mode} by default)");
+            assert_eq!(with(|of| of.preemption(&by_default)), by_default);
+        }
         assert_eq!(with(|of| of.preemption("voluntary or none")), "voluntary or none");
         assert!(
             !with(|of| of.preemption("PREEMPT_DYNAMIC (booted with preempt=alice)"))

@@ -34,6 +34,20 @@ fn this_machine_is_checked_in_less_than_300_ms() {
     assert!(quickest.is_some_and(|quickest| quickest < Duration::from_millis(300)), "{quickest:?}");
 }
 
+/// A mode that was asked for at boot was in the one and not in the other.
+#[test]
+fn a_recording_has_the_preemption_that_check_finds() {
+    let place = TestFolder::new();
+    place.well("measure -q -n 10 -o r.teiji");
+    let document: Value = serde_json::from_str(&place.read("r.teiji/run.json")).unwrap();
+    let recorded = |facts: &str| document["host"][facts]["preemption"].as_str().unwrap();
+    let findings = findings(&place.teiji("check --json").out);
+    let found = findings.iter().find(|finding| finding["id"] == "preemption").unwrap();
+    let found = found["found"].as_str().unwrap();
+    assert!(found.starts_with(recorded("before")), "{found}");
+    assert_eq!(recorded("after"), recorded("before"));
+}
+
 #[test]
 fn files_stand_for_another_machine() {
     let place = TestFolder::new();
