@@ -13,8 +13,6 @@ use plan::CpuId;
 /// Where rt_group_sched= came in. Before, the kernel takes it for a variable of init.
 const WITH_GROUP_ARGUMENT: (u32, u32) = (6, 16);
 const FAIR_SERVER: &str = FairServer::FOLDER;
-/// What else the scheduler shows there.
-const DEBUG_OF_SCHEDULER: &str = "sys/kernel/debug/sched";
 const RUNTIME: &str = "proc/sys/kernel/sched_rt_runtime_us";
 /// Where version 1 of the controller is mounted.
 const GROUPS: &str = "sys/fs/cgroup/cpu";
@@ -113,10 +111,6 @@ fn fair_server(machine: &Machine<'_>, runtime: i64) -> Option<Seen> {
 fn unseen_server(machine: &Machine<'_>, cpu: CpuId, runtime: i64) -> Option<Seen> {
     let found =
         format!("kernel.sched_rt_runtime_us is {runtime}, but this kernel has a fair server");
-    // What is beside it can be seen.
-    if machine.exists(DEBUG_OF_SCHEDULER) && !machine.exists(FAIR_SERVER) {
-        return Seen::unknown(format!("{found}, which it does not show"));
-    }
     let file = format!("{FAIR_SERVER}/cpu{cpu}/runtime");
     hidden(machine, &file, &format!("{found}. What it gives"), None)
 }
