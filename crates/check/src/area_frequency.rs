@@ -5,6 +5,7 @@ use super::finding::{ALL, Check, Seen, check, tunable};
 use super::machine::{Machine, Purpose};
 use super::power_daemons::chooses_governor;
 use super::words::{cpu_words, each_of};
+use model::Phrase;
 use plan::CpuId;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -112,11 +113,11 @@ fn governor(machine: &Machine<'_>) -> Option<Seen> {
     let scaling = scaling_cpus(machine)?;
     if !scaling.is_empty() {
         let write = raise(machine, &scaling);
-        let (found, action) = match chooses_governor(machine, write.clone()) {
-            Some((what, action)) => (format!("{}. {what}", words(&found)), action),
-            None => (words(&found), write),
+        let found = Phrase::from(words(&found));
+        return match chooses_governor(machine, &write) {
+            Some((what, action)) => Seen::bad(Phrase::joined("sentences", [found, what]), action),
+            None => Seen::bad(found, write),
         };
-        return Seen::bad(found.into(), action);
     }
     // A frequency that stays is repeatable, and may have been chosen for its heat. It is still
     // slow.

@@ -2,10 +2,11 @@
 //! Programs that set frequencies and settings of the kernel by a profile. What is written beside
 //! them holds until they set it again.
 
+use super::area_battery::runs_on_battery;
 use super::finding::Seen;
 use super::machine::Machine;
-use super::words::listed;
 use model::{Phrase, phrase};
+use plan::quoted;
 
 /// The profile that tuned has in force, where tuned runs.
 fn tuned_profile(machine: &Machine<'_>) -> Option<String> {
@@ -66,12 +67,11 @@ fn of_profiles(
     names.find_map(|profile| of_profile(machine, profile, section, key, MAX_INCLUDED))
 }
 
-/// Settings of TLP that choose the governor, with their files.
-fn governors_of_tlp(machine: &Machine<'_>) -> Vec<String> {
-    const NAMES: [&str; 2] = ["CPU_SCALING_GOVERNOR_ON_AC", "CPU_SCALING_GOVERNOR_ON_BAT"];
+/// The setting of TLP that chose the governor, and its value.
+fn governor_of_tlp(machine: &Machine<'_>) -> Option<(&'static str, String)> {
     // It makes this folder when it starts, and is no process afterwards.
     if !machine.exists("run/tlp") {
-        return Vec::new();
+        return None;
     }
     let files = machine.names("etc/tlp.d").into_iter().filter(|name| name.ends_with(".conf"));
     let files: Vec<String> =
@@ -84,44 +84,60 @@ fn governors_of_tlp(machine: &Machine<'_>) -> Vec<String> {
         };
         texts.iter().flat_map(|text| text.lines()).filter_map(of).next_back()
     };
-    let slow = |name: &&str| Some(format!("{name}={}", value(name).filter(|to| is_slow(to))?));
-    NAMES.iter().filter_map(slow).collect()
+    // Otherwise its default is for machines whose supply is not known.
+    let is_persistent = value("TLP_PERSISTENT_DEFAULT").is_some_and(|value| value == "1");
+    let mode = value("TLP_DEFAULT_MODE").filter(|_| is_persistent);
+    let name = match mode.as_deref() {
+        Some("BAT") => "CPU_SCALING_GOVERNOR_ON_BAT",
+        None if runs_on_battery(machine) => "CPU_SCALING_GOVERNOR_ON_BAT",
+        _ => "CPU_SCALING_GOVERNOR_ON_AC",
+    };
+    Some((name, value(name)?))
 }
 
 fn is_slow(governor: &str) -> bool {
-    !governor.is_empty() && governor != "performance"
+    // Of several the first that the kernel has is taken.
+    !governor.is_empty() && governor.split('|').next() != Some("performance")
 }
 
+/// Drivers beside which power-profiles-daemon sets governors, while they are active.
+const DRIVERS_OF_PROFILES: [&str; 2] = ["intel_pstate", "amd_pstate"];
+
 /// What runs that chooses the governor, and what to do there instead of writing it, or before.
-pub(crate) fn chooses_governor(machine: &Machine<'_>, write: String) -> Option<(String, String)> {
+pub(crate) fn chooses_governor(machine: &Machine<'_>, write: &str) -> Option<(Phrase, Phrase)> {
     if let Some(profile) = tuned_profile(machine) {
-        let chosen = of_profiles(machine, &profile, "cpu", "governor");
         let is_known = profile.split_whitespace().all(|name| file_of(machine, name).is_some());
-        // Of several the first that the kernel has is taken.
-        if chosen.is_some_and(|(governor, _)| !governor.starts_with("performance")) || !is_known {
-            return Some((
-                format!("tuned runs with profile {profile}, and sets it anew when it starts"),
-                "sudo tuned-adm profile latency-performance".to_owned(),
-            ));
+        match of_profiles(machine, &profile, "cpu", "governor") {
+            Some((governor, file)) if is_slow(&governor) => {
+                let names: Vec<String> = profile.split_whitespace().map(quoted).collect();
+                let command = format!("sudo tuned-adm profile {}", names.join(" "));
+                let setting = format!("governor={governor}");
+                return Some((
+                    phrase!("governor-by-tuned", profile, setting, file = file.clone()),
+                    phrase!("set-in-tuned", setting = "governor=performance", file, command),
+                ));
+            }
+            None if !is_known => {
+                return Some((phrase!("governor-by-unseen-tuned", profile), write.into()));
+            }
+            _ => {}
         }
     }
-    if !machine.processes("power-profiles-").is_empty() {
-        return Some((
-            "power-profiles-daemon runs, and sets it anew with each profile".to_owned(),
-            format!("powerprofilesctl set performance; {write}"),
-        ));
+    let is_active = |driver: &str| {
+        let status = machine.text(&format!("sys/devices/system/cpu/{driver}/status"));
+        status.as_deref() == Some("active")
+    };
+    if DRIVERS_OF_PROFILES.iter().any(|driver| is_active(driver))
+        && !machine.processes("power-profiles-").is_empty()
+    {
+        let command = format!("powerprofilesctl set performance; {write}");
+        return Some((phrase!("governor-by-power-profiles"), command.into()));
     }
-    let of_tlp = governors_of_tlp(machine);
-    (!of_tlp.is_empty()).then(|| {
-        let names: Vec<String> = of_tlp
-            .iter()
-            .filter_map(|setting| Some(format!("{}=performance", setting.split_once('=')?.0)))
-            .collect();
-        (
-            format!("TLP sets it when it starts ({})", listed(of_tlp)),
-            format!("set {} in /etc/tlp.conf, then sudo tlp start", listed(names)),
-        )
-    })
+    let (name, governor) = governor_of_tlp(machine).filter(|(_, governor)| is_slow(governor))?;
+    Some((
+        phrase!("governor-by-tlp", setting = format!("{name}={governor}")),
+        phrase!("set-in-tlp", setting = format!("{name}=performance")),
+    ))
 }
 
 /// Checks of one setting of the kernel each, which profiles of tuned have too.
@@ -184,32 +200,79 @@ mod tests {
         let profile = ("etc/tuned/active_profile", "mine\n");
         let own = |text| ("etc/tuned/mine/tuned.conf", text);
         let slow = ("usr/lib/tuned/powersave/tuned.conf", "[cpu]\ngovernor=ondemand|powersave\n");
-        let fast = ("usr/lib/tuned/fast/tuned.conf", "[cpu]\ngovernor=performance\n");
-        let tuned = ". tuned runs with profile mine, and sets it anew when it starts";
-        let adm = "sudo tuned-adm profile latency-performance";
-        let tlp = ("run/tlp/lock", "");
-        let of_tlp = ". TLP sets it when it starts (CPU_SCALING_GOVERNOR_ON_AC=powersave)";
-        let set =
-            "set CPU_SCALING_GOVERNOR_ON_AC=performance in /etc/tlp.conf, then sudo tlp start";
-        let on_ac = (
-            "etc/tlp.conf",
-            "#CPU_SCALING_GOVERNOR_ON_BAT=x\nCPU_SCALING_GOVERNOR_ON_AC=powersave\n",
+        let fast = ("usr/lib/tuned/fast/tuned.conf", "[cpu]\ngovernor=performance|powersave\n");
+        let unseen = ". tuned runs with profile mine, whose tuned.conf was not found: it may set \
+                      the governor anew";
+        let tuned = ". tuned runs with profile mine, which sets governor=ondemand|powersave in \
+                     /usr/lib/tuned/powersave/tuned.conf";
+        let there = "set governor=performance in /usr/lib/tuned/powersave/tuned.conf (a profile \
+                     of your own is in /etc/tuned), then sudo tuned-adm profile mine";
+        let active = |driver| (driver, "active\n");
+        let (intel, amd) = (
+            "sys/devices/system/cpu/intel_pstate/status",
+            "sys/devices/system/cpu/amd_pstate/status",
         );
         let ppd = ". power-profiles-daemon runs, and sets it anew with each profile";
         let both = format!("powerprofilesctl set performance; {WRITE}");
         for (process, files, what, action) in [
-            (Some("tuned"), &[profile][..], tuned, adm),
-            (Some("tuned"), &[profile, own("[main]\ninclude=powersave\n"), slow], tuned, adm),
+            (Some("tuned"), &[profile][..], unseen, WRITE),
+            (Some("tuned"), &[profile, own("[main]\ninclude=powersave\n"), slow], tuned, there),
             (Some("tuned"), &[profile, own("[main]\ninclude=fast\n"), fast], "", WRITE),
             (Some("tuned"), &[], "", WRITE),
             (None, &[profile], "", WRITE),
-            (Some("power-profiles-"), &[], ppd, &both),
-            (None, &[tlp, on_ac], of_tlp, set),
-            (None, &[tlp, ("etc/tlp.conf", "#CPU_SCALING_GOVERNOR_ON_AC=powersave\n")], "", WRITE),
-            (None, &[on_ac], "", WRITE),
+            // Beside another driver it sets none.
+            (Some("power-profiles-"), &[], "", WRITE),
+            (Some("power-profiles-"), &[(intel, "passive\n")], "", WRITE),
+            (Some("power-profiles-"), &[active(intel)], ppd, &both),
+            (Some("power-profiles-"), &[active(amd)], ppd, &both),
+            (None, &[active(amd)], "", WRITE),
         ] {
             let expected = (Status::Bad, format!("powersave on CPUs 0-3{what}"), action.to_owned());
             assert_eq!(seen(&machine(process, files), "governor"), expected, "{files:?}");
+        }
+    }
+
+    /// What is for the other supply was to be changed, and did nothing.
+    #[test]
+    fn the_setting_of_tlp_is_that_for_the_supply() {
+        let battery = |status: &'static str| {
+            [
+                ("sys/class/power_supply/BAT0/type", "Battery\n"),
+                ("sys/class/power_supply/BAT0/status", status),
+            ]
+        };
+        let both = "CPU_SCALING_GOVERNOR_ON_AC=powersave\nCPU_SCALING_GOVERNOR_ON_BAT=schedutil\n";
+        let kept = format!("TLP_DEFAULT_MODE=BAT\nTLP_PERSISTENT_DEFAULT=1\n{both}");
+        let not_kept = format!("TLP_DEFAULT_MODE=BAT\n{both}");
+        let (ac, bat) = (Some(("AC", "powersave")), Some(("BAT", "schedutil")));
+        for (supply, conf, set) in [
+            ("Charging", both, ac),
+            ("Discharging", both, bat),
+            ("Charging", &kept, bat),
+            ("Charging", &not_kept, ac),
+            ("Charging", "CPU_SCALING_GOVERNOR_ON_BAT=powersave\n", None),
+            ("Discharging", "CPU_SCALING_GOVERNOR_ON_AC=powersave\n", None),
+            ("Charging", "#CPU_SCALING_GOVERNOR_ON_AC=powersave\n", None),
+            ("Charging", "CPU_SCALING_GOVERNOR_ON_AC=\"\"\n", None),
+        ] {
+            let files = [&battery(supply)[..], &[("etc/tlp.conf", conf)]].concat();
+            let (what, action) = match set {
+                Some((of, governor)) => (
+                    format!(
+                        ". TLP sets it when it starts (CPU_SCALING_GOVERNOR_ON_{of}={governor})"
+                    ),
+                    format!(
+                        "set CPU_SCALING_GOVERNOR_ON_{of}=performance in /etc/tlp.conf, then sudo \
+                         tlp start"
+                    ),
+                ),
+                None => (String::new(), WRITE.to_owned()),
+            };
+            let expected = (Status::Bad, format!("powersave on CPUs 0-3{what}"), action);
+            let started = machine(None, &[&files[..], &[("run/tlp/lock", "")]].concat());
+            assert_eq!(seen(&started, "governor"), expected, "{supply} {conf}");
+            let found = seen(&machine(None, &files), "governor").1;
+            assert_eq!(found, "powersave on CPUs 0-3", "it did not start");
         }
     }
 
