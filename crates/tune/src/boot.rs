@@ -30,8 +30,6 @@ pub struct BootPlan {
     pub kept: Vec<String>,
     /// What should be known of this kernel and these CPUs.
     pub notes: Vec<String>,
-    /// Where this machine's arguments are written, and what is done with them then.
-    pub place: Option<&'static str>,
     /// All of them, as they are to be.
     pub(super) arguments: Vec<PlannedArgument>,
     highest: CpuId,
@@ -52,39 +50,6 @@ impl PlannedArgument {
         means_the_same(&self.text, text, self.is_list, highest)
     }
 }
-
-/// Where arguments are written: a file that says so, and what to do.
-const PLACES: [(&str, &str); 9] = [
-    ("boot/firmware/cmdline.txt", "/boot/firmware/cmdline.txt (all in its one line), then reboot"),
-    ("boot/cmdline.txt", "/boot/cmdline.txt (all in its one line), then reboot"),
-    (
-        "usr/sbin/update-grub",
-        "GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then sudo update-grub, and reboot",
-    ),
-    (
-        "usr/sbin/grubby",
-        "sudo grubby --update-kernel=ALL --args='...' --remove-args='...', then reboot",
-    ),
-    (
-        "etc/default/grub",
-        "GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then sudo grub-mkconfig -o \
-         /boot/grub/grub.cfg, and reboot",
-    ),
-    // It makes extlinux.conf.
-    (
-        "usr/sbin/u-boot-update",
-        "U_BOOT_PARAMETERS in /etc/default/u-boot, then sudo u-boot-update, and reboot",
-    ),
-    (
-        "boot/extlinux/extlinux.conf",
-        "the line APPEND of the label that is booted in /boot/extlinux/extlinux.conf, then reboot",
-    ),
-    ("boot/armbianEnv.txt", "the line extraargs= in /boot/armbianEnv.txt, then reboot"),
-    (
-        "etc/kernel/cmdline",
-        "/etc/kernel/cmdline (one line), then sudo kernel-install add-all, and reboot",
-    ),
-];
 
 impl BootPlan {
     /// The kernel's arguments for these CPUs; without any, for those that are set apart. Reads
@@ -121,7 +86,6 @@ impl BootPlan {
             changes: Vec::new(),
             kept: Vec::new(),
             notes: Vec::new(),
-            place: PLACES.iter().find(|(file, _)| machine.exists(file)).map(|(_, place)| *place),
             arguments: Vec::new(),
             highest: highest_cpu(&machine),
         };

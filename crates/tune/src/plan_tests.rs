@@ -2,6 +2,7 @@
 //! What is changed on machines as trees of files.
 
 use super::*;
+use crate::LoaderPlace;
 use crate::boot::{BootArgument, BootPlan};
 use crate::tests::trees::{laid_out, trees};
 use std::collections::BTreeSet;
@@ -315,7 +316,7 @@ fn huge_pages_are_changed_where_check_finds_fault() {
     }
 }
 
-fn shown_boot(plan: &BootPlan) -> String {
+fn shown_boot(plan: &BootPlan, root: &HostRoot) -> String {
     let mut text = format!("CPUs {}\n", plan::CpuList::format(&plan.cpus));
     for BootArgument { from, to, .. } in &plan.changes {
         let from = from.iter().map(|from| format!("- {from}\n")).collect::<String>();
@@ -327,7 +328,8 @@ fn shown_boot(plan: &BootPlan) -> String {
     for note in &plan.notes {
         let _ = writeln!(text, "note: {note}");
     }
-    let _ = writeln!(text, "place: {}", plan.place.unwrap_or("none"));
+    let _ =
+        writeln!(text, "place: {}", LoaderPlace::where_written(root).as_deref().unwrap_or("none"));
     text
 }
 
@@ -340,7 +342,7 @@ fn arguments_of_each_machine() {
         if tree.starts_with("pi") {
             fs::write(dir.path().join("boot/cmdline.txt"), "").unwrap();
         }
-        let text = shown_boot(&BootPlan::new(&root, cpus).unwrap());
+        let text = shown_boot(&BootPlan::new(&root, cpus).unwrap(), &root);
         let golden = golden().join(format!("{tree}.boot"));
         if std::env::var_os("TEIJI_WRITE_GOLDEN").is_some() {
             fs::write(&golden, &text).unwrap();

@@ -94,6 +94,39 @@ fn what_is_to_be_run_is_said() {
     );
 }
 
+/// With nothing to do it failed, and `--boot` named another file than `--write`.
+#[test]
+fn of_u_boot_it_is_said_what_its_file_lacks() {
+    const FILE: &str = "m/boot/extlinux/extlinux.conf";
+    let place = TestFolder::new();
+    lay_out(&place.join("m"), "laptop");
+    fs::create_dir_all(place.join("m/boot/extlinux")).unwrap();
+    fs::write(place.join("m/boot/armbianEnv.txt"), "extraargs=quiet\n").unwrap();
+    fs::write(place.join(FILE), "label a\n  append quiet isolcpus=managed_irq,domain,2-3\n")
+        .unwrap();
+    let written_in = "the line APPEND of the label that is booted in \
+                      /boot/extlinux/extlinux.conf, then reboot";
+    let json: Value =
+        serde_json::from_str(&place.well("tune --boot --root m --cpus 2-3 --json").out).unwrap();
+    assert_eq!(json["where"], written_in);
+    let output = place.teiji("tune --boot --root m --cpus 2-3 --write");
+    let said = format!(
+        "error: teiji does not write where this machine's boot loader has the kernel's \
+         arguments. Nothing was written. By hand: add nohz_full=2-3 rcu_nocbs=2-3 \
+         irqaffinity=0-1 preempt=full. Where: {written_in}\n"
+    );
+    assert_eq!((output.code, output.err), (Some(4), said));
+    let all = "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1 \
+               preempt=full";
+    fs::write(place.join(FILE), format!("label a\n  append quiet {all}\n")).unwrap();
+    let has = "/boot/extlinux/extlinux.conf has these arguments already.\n";
+    assert_eq!(place.well("tune --boot --root m --cpus 2-3 --write").out, has);
+    fs::remove_dir_all(place.join("m/boot")).unwrap();
+    fs::write(place.join("m/proc/cmdline"), all).unwrap();
+    let nothing = "Nothing to write: this kernel was booted with these arguments.\n";
+    assert_eq!(place.well("tune --boot --root m --cpus 2-3 --write").out, nothing);
+}
+
 #[test]
 fn what_is_refused_is_said_in_a_line() {
     let place = with_pi();
@@ -104,7 +137,7 @@ fn what_is_refused_is_said_in_a_line() {
         (
             "tune --boot --write --place lilo --root m",
             2,
-            "it is one of grub, systemd-boot, cmdline.txt",
+            "it is one of grub, systemd-boot, cmdline.txt, u-boot",
         ),
         (
             "tune --boot --write --place grub --root m",

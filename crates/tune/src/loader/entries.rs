@@ -65,6 +65,16 @@ pub(super) fn layout(root: &HostRoot) -> Result<Layout, LoaderError> {
     Ok(layout)
 }
 
+/// Where the arguments are written, and what is done with them then.
+pub(super) fn place(root: &HostRoot) -> &'static str {
+    let has_entries = entries(root).is_ok_and(|entries| !entries.is_empty());
+    if root.path(CMDLINE).exists() && !has_entries {
+        return "/etc/kernel/cmdline (one line), then sudo kernel-install add-all, and reboot";
+    }
+    "the lines options of the entry that is booted (loader/entries in /boot, /efi or /boot/efi), \
+     and /etc/kernel/cmdline for entries to come, then reboot"
+}
+
 /// For a system without entries. What it names comes with systemd 256.
 const MADE_ANEW: &str = "sudo kernel-install add-all (before systemd 256: sudo kernel-install add \
                          \"$(uname -r)\" IMAGE)";

@@ -103,7 +103,7 @@ impl LoaderError {
     }
 }
 
-/// A kind of boot loader whose files can be written.
+/// A kind of boot loader whose files are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoaderPlace {
     /// /etc/default/grub.
@@ -112,11 +112,13 @@ pub enum LoaderPlace {
     SystemdBoot,
     /// cmdline.txt, of a Raspberry Pi.
     CmdlineTxt,
+    /// Files that are read and not written.
+    UBoot,
 }
 
 impl LoaderPlace {
-    pub const ALL: [LoaderPlace; 3] =
-        [LoaderPlace::Grub, LoaderPlace::SystemdBoot, LoaderPlace::CmdlineTxt];
+    pub const ALL: [LoaderPlace; 4] =
+        [LoaderPlace::Grub, LoaderPlace::SystemdBoot, LoaderPlace::CmdlineTxt, LoaderPlace::UBoot];
 
     /// As it is named on a command line.
     pub const fn name(self) -> &'static str {
@@ -124,6 +126,7 @@ impl LoaderPlace {
             LoaderPlace::Grub => "grub",
             LoaderPlace::SystemdBoot => "systemd-boot",
             LoaderPlace::CmdlineTxt => "cmdline.txt",
+            LoaderPlace::UBoot => "u-boot",
         }
     }
 }

@@ -78,6 +78,15 @@ fn files(root: &HostRoot) -> Result<Vec<String>, LoaderError> {
     Ok(files)
 }
 
+/// Where the arguments are written, and what is done with them then.
+pub(super) fn place(root: &HostRoot) -> String {
+    if uses_entries(root) {
+        return "sudo grubby --update-kernel=ALL --args='...' --remove-args='...', then reboot"
+            .to_owned();
+    }
+    format!("{DEFAULT} in /{FILE}, then {}, and reboot", run(root))
+}
+
 fn run(root: &HostRoot) -> &'static str {
     if root.path(UPDATE).exists() {
         "sudo update-grub"

@@ -17,6 +17,7 @@ mod line;
 mod place;
 mod replace;
 mod shell;
+mod u_boot;
 mod write;
 
 pub use error::{LoaderError, LoaderPlace};

@@ -3,7 +3,7 @@
 
 use super::error::{LoaderError, LoaderPlace};
 use super::layout::{CommandLine, Layout, Source, only_line, text};
-use super::{entries, grub};
+use super::{entries, grub, u_boot};
 use host::HostRoot;
 
 impl LoaderPlace {
@@ -12,6 +12,7 @@ impl LoaderPlace {
             LoaderPlace::Grub => Ok(root.path(grub::FILE).exists()),
             LoaderPlace::SystemdBoot => entries::is_here(root),
             LoaderPlace::CmdlineTxt => Ok(cmdline_txt(root).is_some()),
+            LoaderPlace::UBoot => Ok(u_boot::place(root).is_some()),
         }
     }
 
@@ -35,11 +36,38 @@ impl LoaderPlace {
         }
     }
 
+    /// Where this machine's arguments are written, and what is done with them then.
+    pub fn where_written(root: &HostRoot) -> Option<String> {
+        // Others than root often may not look into the partition of the boot loader.
+        let is_here = |place: &LoaderPlace| place.is_here(root).unwrap_or(false);
+        let here: Vec<LoaderPlace> = LoaderPlace::ALL.into_iter().filter(is_here).collect();
+        if let [only] = here[..] {
+            return only.written_in(root);
+        }
+        let each =
+            |place: &LoaderPlace| Some(format!("{}: {}", place.name(), place.written_in(root)?));
+        let all: Vec<String> = here.iter().filter_map(each).collect();
+        let all = (!all.is_empty()).then(|| all.join("; "))?;
+        Some(format!("in the one that boots this machine. {all}"))
+    }
+
+    pub(super) fn written_in(self, root: &HostRoot) -> Option<String> {
+        match self {
+            LoaderPlace::Grub => Some(grub::place(root)),
+            LoaderPlace::SystemdBoot => Some(entries::place(root).to_owned()),
+            LoaderPlace::CmdlineTxt => {
+                Some(format!("/{} (all in its one line), then reboot", cmdline_txt(root)?))
+            }
+            LoaderPlace::UBoot => u_boot::place(root).map(str::to_owned),
+        }
+    }
+
     pub(super) fn layout(self, root: &HostRoot) -> Result<Layout, LoaderError> {
         let layout = match self {
             LoaderPlace::Grub => grub::layout(root),
             LoaderPlace::SystemdBoot => entries::layout(root),
             LoaderPlace::CmdlineTxt => cmdline_txt_layout(root),
+            LoaderPlace::UBoot => u_boot::layout(root),
         }?;
         layout.has_arguments_only()?;
         Ok(layout)

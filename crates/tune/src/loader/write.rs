@@ -10,6 +10,7 @@ use crate::boot::BootPlan;
 use host::HostRoot;
 use host::regular_file;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// A file of the boot loader that was written.
@@ -25,8 +26,9 @@ pub struct LoaderFile {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoaderWrite {
-    /// The boot loader whose files these are.
-    pub place: LoaderPlace,
+    /// The boot loader whose files these are. None where it is not known, and the kernel that runs
+    /// was booted with all that is planned.
+    pub place: Option<LoaderPlace>,
     /// Those that were changed; none where all of them were right.
     pub files: Vec<LoaderFile>,
     /// Those that have the arguments already.
@@ -66,10 +68,13 @@ impl BootPlan {
         root: &HostRoot,
         place: Option<LoaderPlace>,
     ) -> Result<LoaderWrite, LoaderError> {
-        let place = LoaderPlace::find(root, place).map_err(|error| match error {
-            LoaderError::NoPlace => by_hand(self),
-            other => other,
-        })?;
+        let place = match LoaderPlace::find(root, place) {
+            Ok(LoaderPlace::UBoot) => return self.on_u_boot(root),
+            Err(LoaderError::NoPlace) => {
+                return self.by_hand(None, LoaderError::NoPlace.to_string(), None);
+            }
+            place => place?,
+        };
         if place == LoaderPlace::Grub && grub::uses_entries(root) {
             return Err(LoaderError::Entries(grubby(self)));
         }
@@ -100,7 +105,50 @@ impl BootPlan {
             let backup = backup_name(root, &path, &entry.file);
             files.push(LoaderFile { file: entry.file, backup, from: now, to });
         }
+        let place = Some(place);
         Ok(LoaderWrite { place, files, right, run: layout.run, notes: layout.notes })
+    }
+
+    /// What U-Boot's file lacks, which is not written.
+    fn on_u_boot(&self, root: &HostRoot) -> Result<LoaderWrite, LoaderError> {
+        let place = LoaderPlace::UBoot;
+        let what = "teiji does not write where this machine's boot loader has the kernel's \
+                    arguments";
+        let written_in = place.written_in(root);
+        let Ok(layout) = place.layout(root) else {
+            return self.by_hand(Some(place), what.to_owned(), written_in);
+        };
+        let (source, piece) = (&layout.files[0], &layout.lines[0].pieces[0]);
+        let to = texts(&layout, self).remove(0);
+        let right = vec![source.file.clone()];
+        if to == source.text {
+            let (files, notes) = (Vec::new(), layout.notes);
+            return Ok(LoaderWrite { place: Some(place), files, right, run: layout.run, notes });
+        }
+        // Nothing else in the file is changed.
+        let Range { start, end } = piece.range;
+        let behind = source.extended.len() - end;
+        let (now, to) = (&source.extended[start..end], &to[start..to.len() - behind]);
+        let (added, removed) = (line::added(now, to), line::added(to, now));
+        Err(todo(what.to_owned(), &added, &removed, written_in))
+    }
+
+    /// What is to be done where no file that can be read has the arguments: against those that the
+    /// kernel was booted with, which are all there is to go by.
+    fn by_hand(
+        &self,
+        place: Option<LoaderPlace>,
+        what: String,
+        written_in: Option<String>,
+    ) -> Result<LoaderWrite, LoaderError> {
+        if self.changes.is_empty() {
+            let (files, right, notes) = (Vec::new(), Vec::new(), Vec::new());
+            return Ok(LoaderWrite { place, files, right, run: None, notes });
+        }
+        let added: Vec<&str> = self.changes.iter().map(|change| change.to.as_str()).collect();
+        let removed: Vec<&str> =
+            self.changes.iter().filter_map(|change| change.from.as_deref()).collect();
+        Err(todo(what, &added, &removed, written_in))
     }
 
     /// Files of the boot loader that have the arguments of a plan already, all of them: they count
@@ -271,27 +319,17 @@ fn grubby(plan: &BootPlan) -> String {
     format!("sudo grubby --update-kernel=ALL{removed} --args='{}'", added.join(" "))
 }
 
-/// What is to be done where no known file of a boot loader is, or only one that is named: such
-/// files have a label for each kernel, or are read by a script.
-fn by_hand(plan: &BootPlan) -> LoaderError {
-    let added: Vec<&str> = plan.changes.iter().map(|change| change.to.as_str()).collect();
-    let removed: Vec<&str> =
-        plan.changes.iter().filter_map(|change| change.from.as_deref()).collect();
-    let mut todo = match added.join(" ") {
-        all if all.is_empty() => "nothing, this kernel was booted with all of them".to_owned(),
-        all => format!("add {all}"),
+/// What is to be done by hand, and where.
+fn todo(what: String, added: &[&str], removed: &[&str], place: Option<String>) -> LoaderError {
+    let (added, removed) = (added.join(" "), removed.join(" "));
+    let mut todo = match (added.as_str(), removed.as_str()) {
+        ("", removed) => format!("remove {removed}"),
+        (added, "") => format!("add {added}"),
+        (added, removed) => format!("add {added} in place of {removed}"),
     };
-    if !removed.is_empty() {
-        todo += &format!(" in place of {}", removed.join(" "));
+    if let Some(place) = place {
+        todo += &format!(". Where: {place}");
     }
-    let what = match plan.place {
-        Some(place) => {
-            todo += &format!(". Where: {place}");
-            "teiji does not write where this machine's boot loader has the kernel's arguments"
-                .to_owned()
-        }
-        None => LoaderError::NoPlace.to_string(),
-    };
     LoaderError::ByHand { what, todo }
 }
 

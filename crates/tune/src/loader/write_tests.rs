@@ -31,7 +31,7 @@ fn a_file_keeps_its_mode_and_comes_back_byte_for_byte() {
     let expected =
         format!("console=serial0,115200 root=PARTUUID=1-02 rcu_nocbs=1-3  rootwait {others}\n");
     assert_eq!(machine.read(FILE), expected);
-    assert_eq!((written.place, written.run), (LoaderPlace::CmdlineTxt, None));
+    assert_eq!((written.place, written.run), (Some(LoaderPlace::CmdlineTxt), None));
     let backup = machine.root.path(&written.files[0].backup);
     assert_eq!(fs::read_to_string(&backup).unwrap(), TEXT);
     assert_eq!((owner(&path), owner(&backup)), (before, before));
@@ -171,36 +171,61 @@ fn without_a_place_or_with_several_nothing_is_written() {
             "the line APPEND of the label that is booted in /boot/extlinux/extlinux.conf, then \
              reboot",
         ),
-        ("boot/armbianEnv.txt", "the line extraargs= in /boot/armbianEnv.txt, then reboot"),
         (
             "usr/sbin/u-boot-update",
             "U_BOOT_PARAMETERS in /etc/default/u-boot, then sudo u-boot-update, and reboot",
         ),
     ] {
+        // In none of them is it clear which arguments are booted.
         let machine = Machine::new(&[(file, "APPEND quiet\n")]);
         let said = format!(
             "teiji does not write where this machine's boot loader has the kernel's arguments. \
              {todo}. Where: {place}"
         );
         assert_eq!(error(machine.write()), said);
-        assert_eq!(machine.plan(&[1]).place, Some(place));
+        assert_eq!(LoaderPlace::where_written(&machine.root).as_deref(), Some(place));
         assert_eq!(machine.read(file), "APPEND quiet\n");
         assert!(!machine.root.path("var").exists());
     }
-    let right = Machine::new(&[]);
-    std::fs::write(right.root.path("proc/cmdline"), right.arguments()).unwrap();
-    let nothing = "By hand: nothing, this kernel was booted with all of them";
-    assert!(error(right.write()).ends_with(nothing));
+    // Where there is nothing to do, not knowing where is no failure.
+    for files in [&[][..], &[("boot/extlinux/extlinux.conf", "APPEND quiet\n")]] {
+        let right = Machine::new(files);
+        fs::write(right.root.path("proc/cmdline"), right.arguments()).unwrap();
+        let written = right.write().unwrap();
+        assert_eq!((written.files, written.right, written.run), (vec![], vec![], None));
+    }
     let machine = Machine::new(&[
         (FILE, TEXT),
         ("etc/default/grub", "GRUB_TIMEOUT=1\n"),
         ("etc/kernel/cmdline", "quiet\n"),
+        ("boot/extlinux/extlinux.conf", "label a\nappend quiet\n"),
     ]);
     let several = machine.write().unwrap_err();
     assert!(several.is_usage());
-    let said = "this machine has several: grub, systemd-boot, cmdline.txt. Name the one that \
-                boots it with --place";
+    let said = "this machine has several: grub, systemd-boot, cmdline.txt, u-boot. Name the one \
+                that boots it with --place";
     assert_eq!(several.to_string(), said);
+    let all = "in the one that boots this machine. grub: GRUB_CMDLINE_LINUX_DEFAULT in \
+               /etc/default/grub, then sudo grub-mkconfig -o /boot/grub/grub.cfg, and reboot; \
+               systemd-boot: /etc/kernel/cmdline (one line), then sudo kernel-install add-all, and \
+               reboot; cmdline.txt: /boot/firmware/cmdline.txt (all in its one line), then reboot; \
+               u-boot: the line APPEND of the label that is booted in \
+               /boot/extlinux/extlinux.conf, then reboot";
+    assert_eq!(LoaderPlace::where_written(&machine.root).as_deref(), Some(all));
+    // An entry that cannot be read, as others than root cannot.
+    let grub = Machine::new(&[
+        ("etc/default/grub", "GRUB_TIMEOUT=1\n"),
+        ("usr/sbin/update-grub", ""),
+        ("boot/efi/loader/entries/a.conf/x", ""),
+    ]);
+    let update =
+        "GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then sudo update-grub, and reboot";
+    assert_eq!(LoaderPlace::where_written(&grub.root).as_deref(), Some(update));
+    assert_eq!(LoaderPlace::where_written(&Machine::new(&[]).root), None);
+    let entry = Machine::new(&[("boot/loader/entries/a.conf", "linux /a\noptions quiet\n")]);
+    let lines = "the lines options of the entry that is booted (loader/entries in /boot, /efi or \
+                 /boot/efi), and /etc/kernel/cmdline for entries to come, then reboot";
+    assert_eq!(LoaderPlace::where_written(&entry.root).as_deref(), Some(lines));
     let written =
         machine.plan(&[1, 2, 3]).write(&machine.root, Some(LoaderPlace::SystemdBoot)).unwrap();
     assert_eq!(written.files[0].file, "etc/kernel/cmdline");

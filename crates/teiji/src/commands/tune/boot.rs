@@ -22,11 +22,11 @@ pub fn run(root: &HostRoot, args: &Args, cpus: Option<Vec<CpuId>>) -> CommandRes
     if args.write {
         return write(root, args, &plan);
     }
-    let written = plan.files_with(root);
+    let (written, place) = (plan.files_with(root), LoaderPlace::where_written(root));
     output::say(&if args.json {
-        format!("{:#}\n", as_json(&plan, &written))
+        format!("{:#}\n", as_json(&plan, &written, place))
     } else {
-        shown(&plan, &written)
+        shown(&plan, &written, place)
     });
     Ok(DONE)
 }
@@ -83,9 +83,12 @@ fn written_text(written: &LoaderWrite, root: &str) -> String {
         }
     }
     // Of GRUB's files, those that need nothing are none of the reader's business.
-    let is_said = written.files.is_empty() || written.place != LoaderPlace::Grub;
+    let is_said = written.files.is_empty() || written.place != Some(LoaderPlace::Grub);
     if is_said && !written.right.is_empty() {
         text += &output::indented(&format!("{} these arguments already.", have(&written.right)), 0);
+    }
+    if written.files.is_empty() && written.right.is_empty() {
+        text += "Nothing to write: this kernel was booted with these arguments.\n";
     }
     match &written.run {
         Some(run) if written.files.is_empty() => {
@@ -129,7 +132,7 @@ fn written_as_json(written: &LoaderWrite) -> Value {
         })
     };
     json!({
-        "place": written.place.name(),
+        "place": written.place.map(LoaderPlace::name),
         "written": written.files.iter().map(file).collect::<Vec<_>>(),
         "right": written.right.iter().map(path).collect::<Vec<_>>(),
         "run": written.run,
@@ -152,7 +155,7 @@ fn undone_as_json(undone: &LoaderUndo) -> Value {
 }
 
 /// The kernel's arguments, as differences, and the files that have them already.
-fn shown(plan: &BootPlan, written: &[String]) -> String {
+fn shown(plan: &BootPlan, written: &[String], place: Option<String>) -> String {
     let cpus = cpu_words(&plan.cpus);
     let mut text = if plan.changes.is_empty() {
         format!("The kernel's arguments are right for {cpus}.\n")
@@ -176,8 +179,9 @@ fn shown(plan: &BootPlan, written: &[String]) -> String {
         text += &format!("\nRight already: {}\n", plan.kept.join(" "));
     }
     if !plan.changes.is_empty() && written.is_empty() {
-        let place =
-            plan.place.unwrap_or("the configuration of this machine's boot loader, then reboot");
+        let place = place.unwrap_or_else(|| {
+            "the configuration of this machine's boot loader, then reboot".to_owned()
+        });
         text += &format!("\nWhere: {place}\n");
     }
     for note in &plan.notes {
@@ -186,7 +190,7 @@ fn shown(plan: &BootPlan, written: &[String]) -> String {
     text
 }
 
-fn as_json(plan: &BootPlan, written: &[String]) -> Value {
+fn as_json(plan: &BootPlan, written: &[String], place: Option<String>) -> Value {
     let change = |BootArgument { from, to, why }: &BootArgument| {
         json!({
             "from": from,
@@ -198,7 +202,7 @@ fn as_json(plan: &BootPlan, written: &[String]) -> Value {
         "cpus": plan.cpus,
         "changes": plan.changes.iter().map(change).collect::<Vec<_>>(),
         "kept": plan.kept,
-        "where": plan.place,
+        "where": place,
         "written": written.iter().map(|file| format!("/{file}")).collect::<Vec<_>>(),
         "notes": plan.notes,
     })

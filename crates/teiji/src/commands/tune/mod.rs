@@ -52,7 +52,7 @@ pub struct Args {
     write: bool,
 
     /// With --write: the boot loader whose files are written, where several are here: grub,
-    /// systemd-boot or cmdline.txt
+    /// systemd-boot, cmdline.txt or u-boot, which is read and not written
     #[arg(long, value_name = "NAME", requires = "write", value_parser = boot::place)]
     place: Option<LoaderPlace>,
 
