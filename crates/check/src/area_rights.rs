@@ -7,7 +7,7 @@
 use super::container::container_kind;
 use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
-use super::pam_limits::{limit_lines, passed_over, taken_back};
+use super::pam_limits::{NO_LIMIT, groups_with, limit_lines, passed_over};
 use model::RefusalCause;
 use plan::{Nanos, Policy, Scheduling};
 use rustix::io::Errno;
@@ -56,13 +56,6 @@ fn limits(machine: &Machine<'_>, name: &str) -> Option<(String, String)> {
 
 const UNLIMITED: &str = "unlimited";
 
-/// The group that such a line gives enough of an item.
-fn granted<'a>(line: &'a str, item: &str, is_enough: &dyn Fn(&str) -> bool) -> Option<&'a str> {
-    let mut words = line.split_whitespace();
-    let (domain, kind, named, value) = (words.next()?, words.next()?, words.next()?, words.next()?);
-    (kind == "-" && named == item && is_enough(value)).then(|| domain.strip_prefix('@')).flatten()
-}
-
 /// Enough for what is to be on time, and below the kernel's own threads at 99.
 const LIMIT: u8 = 95;
 
@@ -73,21 +66,10 @@ pub(crate) fn highest_allowed(machine: &Machine<'_>) -> u8 {
 
 /// The group whose members may do both, or is to be made, and the lines that it lacks.
 fn group(machine: &Machine<'_>) -> (String, Vec<String>) {
-    let priority = machine.options.priority;
-    let is_unlimited = |value: &str| [UNLIMITED, "infinity", "-1"].contains(&value);
-    let is_high = |value: &str| {
-        is_unlimited(value) || value.parse::<u8>().is_ok_and(|limit| limit >= priority)
-    };
     let lines = limit_lines(machine);
-    let counts = |place: &usize| taken_back(&lines, *place).is_none();
-    let with = |item: &'static str, is_enough: &dyn Fn(&str) -> bool| -> Vec<String> {
-        let that_count = (0..lines.len()).filter(counts).map(|place| &lines[place]);
-        that_count
-            .filter_map(|line| granted(&line.text, item, is_enough))
-            .map(str::to_owned)
-            .collect()
-    };
-    let (prioritised, locking) = (with("rtprio", &is_high), with("memlock", &is_unlimited));
+    let priority = machine.options.priority.into();
+    let (prioritised, locking) =
+        (groups_with(&lines, "rtprio", priority), groups_with(&lines, "memlock", NO_LIMIT));
     let both = prioritised.iter().find(|group| locking.contains(group));
     let name =
         both.or_else(|| prioritised.first()).cloned().unwrap_or_else(|| "realtime".to_owned());

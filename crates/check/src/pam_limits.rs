@@ -41,7 +41,7 @@ const MAX_SHOWN: usize = 40;
 /// A line, without its comment.
 pub(crate) struct LimitLine {
     file: String,
-    pub(crate) text: String,
+    text: String,
 }
 
 /// Lines of all these files, in the order in which they are read.
@@ -79,18 +79,13 @@ fn unknown(line: &str) -> Option<(String, Option<&'static str>)> {
 
 /// Nice values end here: a higher one was meant as a real-time priority.
 const HIGHEST_NICE: i64 = 19;
-const NO_LIMIT: [&str; 3] = ["unlimited", "infinity", "-1"];
 
 /// Why a line whose words are known does not give what was meant.
 fn misunderstood(line: &str, lines: &[LimitLine]) -> Option<Phrase> {
     let words: Vec<String> = line.split_whitespace().map(str::to_ascii_lowercase).collect();
     let [domain, kind, item, value, ..] = words.as_slice() else { return None };
-    let digits = value.strip_prefix(['-', '+']).unwrap_or(value);
-    // A number ends where its digits do. A folder is no number.
-    if item != "chroot"
-        && !NO_LIMIT.contains(&value.as_str())
-        && !digits.starts_with(|one: char| one.is_ascii_digit())
-    {
+    // A folder is no number.
+    if item != "chroot" && Setting::of(line)?.given().is_none() {
         return Some(phrase!("limit-is-no-number", value = shown(value)));
     }
     if item == "priority" {
@@ -138,22 +133,87 @@ impl<'t> Setting<'t> {
         Some(Setting { domain, kind, item, value: words.next()? })
     }
 
-    /// Whether this one, further below, has another value in place of that.
-    fn replaces(&self, before: &Setting<'_>) -> bool {
-        let same = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
-        self.domain == before.domain
-            && same(self.item, before.item)
-            && (self.kind == "-" || same(self.kind, before.kind))
+    fn is_of(&self, domain: &str, item: &str) -> bool {
+        self.domain == domain && self.item.eq_ignore_ascii_case(item)
+    }
+
+    fn is_soft(&self) -> bool {
+        self.kind == "-" || self.kind.eq_ignore_ascii_case("soft")
+    }
+
+    fn is_hard(&self) -> bool {
+        self.kind == "-" || self.kind.eq_ignore_ascii_case("hard")
+    }
+
+    /// How much it gives, [`NO_LIMIT`] at most. None where the value is no number, so that it gives
+    /// nothing.
+    fn given(&self) -> Option<i64> {
+        let item = self.item.to_ascii_lowercase();
+        if !WITHOUT_UNLIMITED.contains(&item.as_str())
+            && UNLIMITED.iter().any(|word| self.value.eq_ignore_ascii_case(word))
+        {
+            return Some(NO_LIMIT);
+        }
+        // A number ends where its digits do.
+        let digits = self.value.strip_prefix(['-', '+']).unwrap_or(self.value);
+        let end = digits.find(|one: char| !one.is_ascii_digit()).unwrap_or(digits.len());
+        let number = match &digits[..end] {
+            "" => return None,
+            // Larger ones are none.
+            digits => digits.parse().unwrap_or(NO_LIMIT),
+        };
+        // A nice value that is higher gives less.
+        let is_reversed = (item == "nice" || item == "priority") != self.value.starts_with('-');
+        Some(if is_reversed { -number } else { number })
     }
 }
 
-/// The line that takes back what this one gives: of several for the same the last counts.
-pub(crate) fn taken_back(lines: &[LimitLine], place: usize) -> Option<&LimitLine> {
+/// What a line gives that has no limit.
+pub(crate) const NO_LIMIT: i64 = i64::MAX;
+const UNLIMITED: [&str; 3] = ["unlimited", "infinity", "-1"];
+/// Items that cannot be without a limit.
+const WITHOUT_UNLIMITED: [&str; 3] = ["priority", "nice", "nonewprivs"];
+
+/// The last of the lines that gives what this setting is about, and how much.
+fn last_of<'l>(
+    lines: &'l [LimitLine],
+    (domain, item): (&str, &str),
+    is_meant: fn(&Setting<'_>) -> bool,
+) -> Option<(&'l LimitLine, i64)> {
+    lines.iter().rev().find_map(|line| {
+        let setting = Setting::of(&line.text)?;
+        let given = setting.given()?;
+        (setting.is_of(domain, item) && is_meant(&setting)).then_some((line, given))
+    })
+}
+
+/// The line that takes back what this one gives: of several for the same the last counts. A program
+/// can raise the soft limit up to the hard one.
+fn taken_back(lines: &[LimitLine], place: usize) -> Option<&LimitLine> {
     let before = Setting::of(&lines[place].text)?;
-    let mut after =
-        lines[place + 1..].iter().filter_map(|line| Some((line, Setting::of(&line.text)?)));
-    let (last, setting) = after.rfind(|(_, setting)| setting.replaces(&before))?;
-    (setting.value != before.value).then_some(last)
+    let given = before.given()?;
+    let last = |is_meant: fn(&Setting<'_>) -> bool| {
+        last_of(&lines[place + 1..], (before.domain, before.item), is_meant)
+    };
+    let soft = (!before.is_hard()).then(|| last(|one| one.is_soft())).flatten();
+    let mut less = last(|one| one.is_hard()).into_iter().chain(soft).filter(|(_, to)| *to < given);
+    less.next().map(|(line, _)| line)
+}
+
+/// Groups whose members get so much of an item when they log in.
+pub(crate) fn groups_with(lines: &[LimitLine], item: &str, wanted: i64) -> Vec<String> {
+    let mut domains: Vec<&str> = Vec::new();
+    for domain in lines.iter().filter_map(|line| line.text.split_whitespace().next()) {
+        domains.extend(Some(domain).filter(|domain| !domains.contains(domain)));
+    }
+    let has_enough = |domain: &&str| {
+        let last = |is_meant| last_of(lines, (domain, item), is_meant);
+        [last(|one| one.is_soft()), last(|one| one.is_hard())]
+            .iter()
+            .all(|last| last.is_some_and(|(_, given)| given >= wanted))
+    };
+    let groups = domains.into_iter().filter(has_enough);
+    groups.filter_map(|domain| domain.strip_prefix('@')).map(str::to_owned).collect()
 }
 
 fn shown(text: &str) -> String {
@@ -201,8 +261,76 @@ pub(crate) fn passed_over(machine: &Machine<'_>) -> Option<Seen> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::CheckOptions;
     use crate::one_finding::finding;
     use crate::tests::files::lay;
+
+    /// A limit that a later file raises, or says in another word, was said to be taken back.
+    #[test]
+    fn a_line_is_taken_back_where_a_later_one_gives_less() {
+        let is_taken = |first: &str, second: &str| {
+            let (_dir, root) = lay(&[
+                ("etc/security/limits.d/a.conf", &format!("@a {first}\n")),
+                ("etc/security/limits.d/b.conf", &format!("@a {second}\n@b - rtprio 0\n")),
+            ]);
+            let found = finding(&root, "rights-limits", None)?.found;
+            let taken = format!(
+                "'@a {first}' in /etc/security/limits.d/a.conf does not count, because '@a \
+                 {second}' in /etc/security/limits.d/b.conf comes later"
+            );
+            assert_eq!(found, taken);
+            Some(())
+        };
+        for (first, second) in [
+            ("- rtprio 95", "- rtprio 0"),
+            ("- rtprio 95", "hard rtprio 0"),
+            ("- rtprio 95", "HARD RTPRIO 94"),
+            ("hard rtprio 95", "- rtprio 0"),
+            ("- memlock -1", "hard memlock 64"),
+            ("- nice -11", "- nice 0"),
+        ] {
+            assert_eq!(is_taken(first, second), Some(()), "{first}, {second}");
+        }
+        for (first, second) in [
+            ("- rtprio 90", "- rtprio 95"),
+            ("- rtprio 95", "- rtprio 95"),
+            ("- memlock unlimited", "- memlock infinity"),
+            ("- memlock -1", "hard memlock Unlimited"),
+            ("- memlock 64", "- memlock -1"),
+            ("- nice 0", "- nice -11"),
+            ("- nice -1", "- nice -11"),
+            ("- rtprio 95", "- memlock 0"),
+            // A program can raise the soft limit, and `*` is not for those of a group.
+            ("- rtprio 95", "soft rtprio 0"),
+            ("- rtprio 95", "- rtprio 95\n* - rtprio 0"),
+        ] {
+            assert_eq!(is_taken(first, second), None, "{first}, {second}");
+        }
+    }
+
+    #[test]
+    fn what_a_group_gets_is_the_lower_of_its_last_limits() {
+        let has = |lines: &str, item: &str, wanted: i64| {
+            let (_dir, root) = lay(&[("etc/security/limits.conf", lines)]);
+            let options = CheckOptions::to_measure(None, 90);
+            groups_with(&limit_lines(&Machine::new(&root, &options)), item, wanted)
+        };
+        for (lines, wanted, groups) in [
+            ("@a - rtprio 95\n@b - rtprio 80\na - rtprio 99", 90, &["a"][..]),
+            ("@a soft rtprio 95\n@a hard rtprio 95", 90, &["a"]),
+            ("@a - rtprio 95\n@a hard rtprio 90", 90, &["a"]),
+            ("@a - rtprio 95\n@a hard rtprio 0", 90, &[]),
+            ("@a - rtprio 95\n@a soft rtprio 0", 90, &[]),
+            ("@a - rtprio 95\n@a - rtprio nothing", 90, &["a"]),
+            ("@a hard rtprio 95", 90, &[]),
+            ("@a - rtprio -1", 99, &["a"]),
+        ] {
+            assert_eq!(has(lines, "rtprio", wanted), groups, "{lines}");
+        }
+        for (value, groups) in [("infinity", &["a"][..]), ("-1", &["a"]), ("9999999", &[])] {
+            assert_eq!(has(&format!("@a - memlock {value}"), "memlock", NO_LIMIT), groups);
+        }
+    }
 
     #[test]
     fn what_pam_passes_over() {
@@ -262,6 +390,7 @@ mod tests {
                 "sets a nice value, at which programs get less time (real-time priority is rtprio)",
             ),
             ("@audio - memlock unlimted", "gives nothing, because 'unlimted' is no number"),
+            ("@audio - nice unlimited", "gives nothing, because 'unlimited' is no number"),
             (
                 "@audio soft rtprio 95",
                 "gives no more than the hard limit, which no line raises (- in place of soft sets \
