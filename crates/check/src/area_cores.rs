@@ -4,7 +4,7 @@
 use super::finding::{Check, Seen, check};
 use super::machine::{CheckOptions, Machine, Purpose};
 use super::sets::{sorted, without};
-use super::words::{cpu_words, each_of, for_each};
+use super::words::{bring_online, cpu_words, each_of};
 use host::HostRoot;
 use model::{Phrase, Warning, phrase};
 use plan::{CpuId, CpuList};
@@ -32,7 +32,7 @@ fn offline(machine: &Machine<'_>) -> Option<Seen> {
             format!("take {} out of the lists of the kernel's arguments", cpu_words(offline)),
         );
     }
-    let command = for_each("echo 1 | sudo tee /sys/devices/system/cpu/cpu$i/online", offline);
+    let command = bring_online(offline);
     Seen::warn(
         found,
         format!(

@@ -7,7 +7,7 @@ use super::cpuset_v1::cpuset_limits;
 use super::finding::{ALL, Check, Seen, check, tunable};
 use super::machine::{Machine, Purpose};
 use super::sets::without;
-use super::words::{cpu_words, for_each, listed};
+use super::words::{bring_online, cpu_words, for_each, listed};
 use model::{Phrase, phrase};
 use plan::{CpuId, CpuList};
 
@@ -100,18 +100,33 @@ fn partitions(machine: &Machine<'_>) -> Option<Seen> {
 /// latest when it is asked again.
 fn making_valid(
     machine: &Machine<'_>,
-    InvalidPartition { group, kind, .. }: &InvalidPartition,
+    InvalidPartition { group, kind, reason }: &InvalidPartition,
 ) -> Phrase {
     let cpus = |group: &str| machine.cpus(&format!("{GROUPS}/{group}/cpuset.cpus"));
     let own = cpus(group).unwrap_or_default();
+    let ask_for = |kind: &str| {
+        for_each(
+            &format!("echo {kind} | sudo tee /{GROUPS}/\"$i\"/{PARTITION}"),
+            quoted(vec![group]),
+        )
+    };
+    let again = ask_for(kind);
+    let has_reason = |word| reason.as_deref().is_some_and(|reason| reason.contains(word));
+    if has_reason("housekeeping") && kind == "isolated" {
+        return phrase!("leave-a-cpu", group = group.as_str(), again);
+    }
+    if has_reason("housekeeping") {
+        let command = ask_for("isolated");
+        return phrase!("isolate-partition", group = group.as_str(), again, command);
+    }
+    let offline = without(&own, &machine.online);
+    if has_reason("hotplug") && !offline.is_empty() {
+        return Phrase::joined("and", [bring_online(&offline), again].map(Phrase::from));
+    }
     let shares =
         |other: &String| cpus(other).is_some_and(|cpus| cpus.iter().any(|cpu| own.contains(cpu)));
     let mut beside = machine.names(GROUPS);
     beside.retain(|other| other != group && shares(other));
-    let again = for_each(
-        &format!("echo {kind} | sudo tee /{GROUPS}/\"$i\"/{PARTITION}"),
-        quoted(vec![group]),
-    );
     // What each has beside these. One that is a partition, or is to be one, has its CPUs for
     // itself.
     let left = |other: &String| without(&cpus(other).unwrap_or_default(), &own);
@@ -231,6 +246,57 @@ mod tests {
         group("system.slice", "cpuset.cpus.partition", "member");
         group("system.slice", "cpuset.cpus", "3");
         assert_eq!(seen(), Some((Status::Bad, found.to_owned(), action)));
+    }
+
+    /// It was to be made the same once more, which the kernel refuses once more.
+    #[test]
+    fn the_way_to_a_valid_partition_depends_on_the_reason() {
+        let dir = four_cpus("");
+        let group = |name: &str, file_name: &str, text: &str| {
+            file(dir.path(), &format!("sys/fs/cgroup/{name}/{file_name}"), text);
+        };
+        file(dir.path(), "sys/fs/cgroup/cgroup.subtree_control", "cpuset cpu\n");
+        file(dir.path(), "sys/devices/system/cpu/online", "0-1");
+        // Neither reason is about this one.
+        group("system.slice", "cpuset.cpus", "1-2");
+        let housekeeping = "partition config conflicts with housekeeping setup";
+        let hotplug = "No cpu available due to hotplug";
+        let ask = |kind: &str| {
+            format!("echo {kind} | sudo tee /sys/fs/cgroup/rt.slice/cpuset.cpus.partition")
+        };
+        let online =
+            |cpu: u32| format!("echo 1 | sudo tee /sys/devices/system/cpu/cpu{cpu}/online");
+        let each = "for i in 2 3; do echo 1 | sudo tee /sys/devices/system/cpu/cpu$i/online; done";
+        let isolate = format!(
+            "take the CPUs of isolcpus= out of cpuset.cpus of rt.slice, then {}, or make it an \
+             isolated partition, which may have them: {}",
+            ask("root"),
+            ask("isolated")
+        );
+        let leave = format!(
+            "leave a CPU that is in neither isolcpus= nor nohz_full= out of cpuset.cpus of \
+             rt.slice, then {}",
+            ask("isolated")
+        );
+        for (kind, reason, cpus, action) in [
+            ("root", housekeeping, "2-3", isolate),
+            ("isolated", housekeeping, "2-3", leave),
+            ("root", hotplug, "2", format!("{}, and {}", online(2), ask("root"))),
+            ("isolated", hotplug, "2-3", format!("{each}, and {}", ask("isolated"))),
+            (
+                "isolated",
+                hotplug,
+                "0",
+                format!("correct cpuset.cpus of rt.slice, then {}", ask("isolated")),
+            ),
+        ] {
+            group("rt.slice", "cpuset.cpus", cpus);
+            group("rt.slice", "cpuset.cpus.partition", &format!("{kind} invalid ({reason})\n"));
+            let finding = finding(&HostRoot::at(dir.path()), "partitions", None).unwrap();
+            let found =
+                format!("rt.slice is no {kind} partition, because the kernel says: {reason}");
+            assert_eq!((finding.found, finding.action), (found, action));
+        }
     }
 
     /// What it was asked to have for itself was once to be taken from it.

@@ -35,6 +35,11 @@ pub(crate) fn for_each<D: Display>(command: &str, ids: impl IntoIterator<Item = 
     }
 }
 
+/// The command that makes these CPUs take part again.
+pub(crate) fn bring_online(cpus: &[CpuId]) -> String {
+    for_each("echo 1 | sudo tee /sys/devices/system/cpu/cpu$i/online", cpus)
+}
+
 /// A command in which a variable of the shell is each of these in turn.
 pub(crate) fn each_of(variable: &str, values: &[impl Display], command: &str) -> String {
     let values: String = values.iter().map(|value| format!(" {value}")).collect();
