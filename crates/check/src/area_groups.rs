@@ -182,56 +182,79 @@ fn quoted(groups: Vec<&String>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use crate::Status;
-    use crate::one_finding::finding;
+    use crate::one_finding::{OneFinding, finding};
     use crate::tests::threads::{file, four_cpus};
     use host::HostRoot;
+    use tempfile::TempDir;
+
+    /// Four CPUs, and control groups.
+    struct Groups(TempDir);
+
+    impl Groups {
+        /// With the controller, as this file of the root says.
+        fn with_cpusets_in(file: &str) -> Groups {
+            let groups = Groups(four_cpus(""));
+            groups.put(".", file, "cpuset cpu\n");
+            groups
+        }
+
+        fn put(&self, group: &str, name: &str, text: &str) {
+            file(self.0.path(), &format!("sys/fs/cgroup/{group}/{name}"), text);
+        }
+
+        fn partition(&self) -> Option<OneFinding> {
+            finding(&HostRoot::at(self.0.path()), "partitions", None)
+        }
+
+        /// What is to be done for CPUs 2 and 3.
+        fn action(&self) -> String {
+            let root = HostRoot::at(self.0.path());
+            finding(&root, "control-groups", Some(&[2, 3])).unwrap().action
+        }
+    }
 
     /// The command was once for the first alone.
     #[test]
     fn each_group_has_a_command() {
-        let dir = four_cpus("");
-        file(dir.path(), "sys/fs/cgroup/cgroup.controllers", "cpuset cpu");
-        let action =
-            || finding(&HostRoot::at(dir.path()), "control-groups", Some(&[2, 3])).unwrap().action;
-        file(dir.path(), "sys/fs/cgroup/system.slice/cgroup.procs", "");
-        assert_eq!(action(), "sudo systemctl set-property --runtime system.slice AllowedCPUs=0-1");
+        let groups = Groups::with_cpusets_in("cgroup.controllers");
+        groups.put("system.slice", "cgroup.procs", "");
+        assert_eq!(
+            groups.action(),
+            "sudo systemctl set-property --runtime system.slice AllowedCPUs=0-1"
+        );
         for group in ["user.slice", "lxc", r"a\x2db.mount"] {
-            file(dir.path(), &format!("sys/fs/cgroup/{group}/cgroup.procs"), "");
+            groups.put(group, "cgroup.procs", "");
         }
         let expected = concat!(
             r"for i in 'a\x2db.mount' system.slice user.slice; ",
             r#"do sudo systemctl set-property --runtime "$i" AllowedCPUs=0-1; done, "#,
             "and echo 0-1 | sudo tee /sys/fs/cgroup/lxc/cpuset.cpus",
         );
-        assert_eq!(action(), expected);
+        assert_eq!(groups.action(), expected);
     }
 
     /// The kernel says why, in a file that was read and not shown.
     #[test]
     fn invalid_partitions_are_named_with_the_kernels_reason() {
-        let dir = four_cpus("");
-        let group = |name: &str, file_name: &str, text: &str| {
-            file(dir.path(), &format!("sys/fs/cgroup/{name}/{file_name}"), text);
-        };
-        file(dir.path(), "sys/fs/cgroup/cgroup.subtree_control", "cpuset cpu\n");
+        let groups = Groups::with_cpusets_in("cgroup.subtree_control");
         let seen = || {
-            let finding = finding(&HostRoot::at(dir.path()), "partitions", None)?;
+            let finding = groups.partition()?;
             Some((finding.status, finding.found, finding.action))
         };
-        group("rt.slice", "cpuset.cpus", "2-3");
-        group("system.slice", "cpuset.cpus", "");
+        groups.put("rt.slice", "cpuset.cpus", "2-3");
+        groups.put("system.slice", "cpuset.cpus", "");
         for valid in ["member", "root", "isolated", "$(x) invalid"] {
-            group("rt.slice", "cpuset.cpus.partition", valid);
+            groups.put("rt.slice", "cpuset.cpus.partition", valid);
             assert_eq!(seen(), None, "{valid}");
         }
-        group("rt.slice", "cpuset.cpus.partition", "root invalid\n");
+        groups.put("rt.slice", "cpuset.cpus.partition", "root invalid\n");
         let found = "rt.slice is no root partition: the kernel says that it is invalid";
         let again = "echo root | sudo tee /sys/fs/cgroup/rt.slice/cpuset.cpus.partition";
         let action = format!("correct cpuset.cpus of rt.slice, then {again}");
         assert_eq!(seen(), Some((Status::Bad, found.to_owned(), action)));
         let reason = "isolated invalid (Cpu list in cpuset.cpus not exclusive)\n";
-        group("rt.slice", "cpuset.cpus.partition", reason);
-        group("system.slice", "cpuset.cpus", "1-2");
+        groups.put("rt.slice", "cpuset.cpus.partition", reason);
+        groups.put("system.slice", "cpuset.cpus", "1-2");
         let found = "rt.slice is no isolated partition, because the kernel says: Cpu list in \
                      cpuset.cpus not exclusive";
         let again = "echo isolated | sudo tee /sys/fs/cgroup/rt.slice/cpuset.cpus.partition";
@@ -241,24 +264,20 @@ mod tests {
         assert_eq!(seen(), Some((Status::Bad, found.to_owned(), action)));
         // Nobody takes a partition's CPUs, and no group is left without any.
         let action = format!("correct cpuset.cpus of rt.slice, then {again}");
-        group("system.slice", "cpuset.cpus.partition", "isolated");
+        groups.put("system.slice", "cpuset.cpus.partition", "isolated");
         assert_eq!(seen(), Some((Status::Bad, found.to_owned(), action.clone())));
-        group("system.slice", "cpuset.cpus.partition", "member");
-        group("system.slice", "cpuset.cpus", "3");
+        groups.put("system.slice", "cpuset.cpus.partition", "member");
+        groups.put("system.slice", "cpuset.cpus", "3");
         assert_eq!(seen(), Some((Status::Bad, found.to_owned(), action)));
     }
 
     /// It was to be made the same once more, which the kernel refuses once more.
     #[test]
     fn the_way_to_a_valid_partition_depends_on_the_reason() {
-        let dir = four_cpus("");
-        let group = |name: &str, file_name: &str, text: &str| {
-            file(dir.path(), &format!("sys/fs/cgroup/{name}/{file_name}"), text);
-        };
-        file(dir.path(), "sys/fs/cgroup/cgroup.subtree_control", "cpuset cpu\n");
-        file(dir.path(), "sys/devices/system/cpu/online", "0-1");
+        let groups = Groups::with_cpusets_in("cgroup.subtree_control");
+        file(groups.0.path(), "sys/devices/system/cpu/online", "0-1");
         // Neither reason is about this one.
-        group("system.slice", "cpuset.cpus", "1-2");
+        groups.put("system.slice", "cpuset.cpus", "1-2");
         let housekeeping = "partition config conflicts with housekeeping setup";
         let hotplug = "No cpu available due to hotplug";
         let ask = |kind: &str| {
@@ -290,9 +309,13 @@ mod tests {
                 format!("correct cpuset.cpus of rt.slice, then {}", ask("isolated")),
             ),
         ] {
-            group("rt.slice", "cpuset.cpus", cpus);
-            group("rt.slice", "cpuset.cpus.partition", &format!("{kind} invalid ({reason})\n"));
-            let finding = finding(&HostRoot::at(dir.path()), "partitions", None).unwrap();
+            groups.put("rt.slice", "cpuset.cpus", cpus);
+            groups.put(
+                "rt.slice",
+                "cpuset.cpus.partition",
+                &format!("{kind} invalid ({reason})\n"),
+            );
+            let finding = groups.partition().unwrap();
             let found =
                 format!("rt.slice is no {kind} partition, because the kernel says: {reason}");
             assert_eq!((finding.found, finding.action), (found, action));
@@ -302,24 +325,18 @@ mod tests {
     /// What it was asked to have for itself was once to be taken from it.
     #[test]
     fn a_group_that_is_to_be_a_partition_keeps_its_cpus() {
-        let dir = four_cpus("");
-        let group = |name: &str, file_name: &str, text: &str| {
-            file(dir.path(), &format!("sys/fs/cgroup/{name}/{file_name}"), text);
-        };
-        file(dir.path(), "sys/fs/cgroup/cgroup.controllers", "cpuset cpu\n");
-        file(dir.path(), "proc/self/cgroup", "0::/own.slice\n");
+        let groups = Groups::with_cpusets_in("cgroup.controllers");
+        file(groups.0.path(), "proc/self/cgroup", "0::/own.slice\n");
         for name in ["rt.slice", "system.slice"] {
-            group(name, "cgroup.procs", "");
-            group(name, "cpuset.cpus.effective", "2-3");
+            groups.put(name, "cgroup.procs", "");
+            groups.put(name, "cpuset.cpus.effective", "2-3");
         }
-        let action =
-            || finding(&HostRoot::at(dir.path()), "control-groups", Some(&[2, 3])).unwrap().action;
         let keep =
             |group: &str| format!("sudo systemctl set-property --runtime {group} AllowedCPUs=0-1");
-        group("rt.slice", "cpuset.cpus.partition", "isolated invalid (x)");
-        assert_eq!(action(), keep("system.slice"));
-        group("rt.slice", "cpuset.cpus.partition", "member");
-        group("system.slice", "cpuset.cpus.partition", "isolated");
-        assert_eq!(action(), keep("rt.slice"));
+        groups.put("rt.slice", "cpuset.cpus.partition", "isolated invalid (x)");
+        assert_eq!(groups.action(), keep("system.slice"));
+        groups.put("rt.slice", "cpuset.cpus.partition", "member");
+        groups.put("system.slice", "cpuset.cpus.partition", "isolated");
+        assert_eq!(groups.action(), keep("rt.slice"));
     }
 }

@@ -5,7 +5,7 @@ use super::finding::{Check, Seen, Status, check, tunable};
 use super::interrupt_lines::{DeviceInterrupt, device_interrupts};
 use super::machine::{Machine, Purpose};
 use super::recommended::{also, takes_managed_irq, tickless};
-use super::sets::without;
+use super::sets::{sorted, without};
 use super::words::{cpu_words, for_each, listed};
 use host::cpu::{self, of_mask, to_mask};
 use model::{Phrase, phrase};
@@ -183,9 +183,20 @@ struct Banned {
 }
 
 impl Banned {
+    /// What somebody meant, of which irqbalance may read nothing: a mask in the place of a list, or
+    /// the other way round, and each part of a list that is one.
+    fn meant(&self) -> Vec<CpuId> {
+        let parts = || self.value.split(',').filter_map(cpu::list).flatten().collect::<Vec<_>>();
+        let mask = || of_mask(self.value.trim_start_matches("0x")).unwrap_or_default();
+        self.cpus.clone().unwrap_or_else(|| {
+            let parts = parts();
+            if parts.is_empty() { mask() } else { parts }
+        })
+    }
+
     /// The setting that leaves these CPUs alone too.
     fn corrected(&self, cpus: &[CpuId]) -> String {
-        let cpus = also(cpus.to_vec(), self.cpus.as_deref().unwrap_or_default());
+        let cpus = sorted(cpus.iter().copied().chain(self.meant()));
         let value = if self.name == BANNED_MASK { to_mask(&cpus) } else { CpuList::format(&cpus) };
         format!("{}={value}", self.name)
     }

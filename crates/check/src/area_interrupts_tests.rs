@@ -164,6 +164,36 @@ fn irqbalance_leaves_out_what_it_was_told_to() {
              which is no list such as 2-3",
             "IRQBALANCE_BANNED_CPULIST=2-3",
         ),
+        // What can be read of it stays.
+        (
+            "IRQBALANCE_BANNED_CPULIST=0,2",
+            "runs, and IRQBALANCE_BANNED_CPULIST does not leave out CPU 3",
+            "IRQBALANCE_BANNED_CPULIST=0,2-3",
+        ),
+        (
+            "IRQBALANCE_BANNED_CPULIST=1,x",
+            "runs, and does not look at isolated CPUs, because of \
+             IRQBALANCE_BANNED_CPULIST=1,x, which is no list such as 2-3",
+            "IRQBALANCE_BANNED_CPULIST=1-3",
+        ),
+        (
+            "IRQBALANCE_BANNED_CPULIST=0a",
+            "runs, and does not look at isolated CPUs, because of IRQBALANCE_BANNED_CPULIST=0a, \
+             which is no list such as 2-3",
+            "IRQBALANCE_BANNED_CPULIST=1-3",
+        ),
+        (
+            "IRQBALANCE_BANNED_CPUS=1-2",
+            "runs, and does not look at isolated CPUs, because of IRQBALANCE_BANNED_CPUS=1-2, \
+             which is no mask such as 0000000c",
+            "IRQBALANCE_BANNED_CPUS=e",
+        ),
+        (
+            "IRQBALANCE_BANNED_CPUS=0x1",
+            "runs, and does not look at isolated CPUs, because of IRQBALANCE_BANNED_CPUS=0x1, \
+             which is no mask such as 0000000c",
+            "IRQBALANCE_BANNED_CPUS=d",
+        ),
     ] {
         let action = format!(
             "set {corrected} where irqbalance has its settings, then sudo systemctl restart \
