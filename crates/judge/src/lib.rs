@@ -22,6 +22,6 @@ pub use ending::{
 };
 pub use gate::{Gate, JudgedPool, LimitSources};
 pub use judged::{Criterion, Judged, Lacking, Seen, Verdict};
-pub use limits::{counted, figure, judge, total};
+pub use limits::{figure, judge, total};
 pub use meaning::{NoMeaning, check_meaning, no_meaning};
 pub use pool::{PhaseMaxima, PhaseMaximum, pools};

@@ -12,8 +12,8 @@ use crate::judged::Judgement;
 use crate::meaning::{named, without_meaning};
 use crate::{Criterion, Incomplete, Judged, Lacking, Seen, Verdict, knows_order};
 use model::{
-    Column, ColumnUnit, Document, Examined, ProbeStatement, Quantity, Recorded, RowKind, Thread,
-    WithoutPeriod,
+    Accounted, Column, ColumnUnit, Document, Examined, ProbeStatement, Quantity, Recorded, RowKind,
+    Thread, WithoutPeriod,
 };
 use plan::{Count, Figure, Limit, Nanos, Relation, Subject};
 use stats::{Analysis, Level, Statistics, Summary};
@@ -435,36 +435,19 @@ fn rate(
     Judgement { verdict: Verdict::NotEnough, seen, margin: margin(upper), lacking: Some(lacking) }
 }
 
+/// What became of the rows of all threads that have samples.
+fn accounted(recorded: &Recorded) -> Accounted {
+    let threads = recorded.document.threads.iter().zip(&recorded.threads);
+    threads.filter_map(|(thread, samples)| Accounted::new(thread, samples)).sum()
+}
+
 /// How many there were, of all threads.
-pub fn counted(recorded: &Recorded, of: Count) -> u64 {
-    let threads = &recorded.document.threads;
-    // A thread knows of activations that never ran and have no row; what it says is not believed
-    // where its samples say more.
-    let sum = |reported: fn(&Thread) -> u64, seen: fn(&Statistics) -> u64| -> u64 {
-        threads
-            .iter()
-            .zip(&recorded.threads)
-            .map(|(thread, samples)| reported(thread).max(seen(samples)))
-            .sum()
-    };
+fn counted(recorded: &Recorded, of: Count) -> u64 {
+    let Accounted { rows, lost } = accounted(recorded);
     match of {
-        Count::Skipped => sum(
-            |thread| thread.activations.map_or(0, |counts| counts.all().skipped),
-            |samples| samples.activations.skipped,
-        ),
-        Count::Late => sum(
-            |thread| thread.activations.map_or(0, |counts| counts.all().late),
-            |samples| samples.activations.late,
-        ),
-        // Of a thread that did not come back it is not known which of its rows were lost, and which
-        // never run.
-        Count::Lost => {
-            let seen = |(thread, samples): (&Thread, &Statistics)| {
-                let reported = thread.evidence.samples_lost;
-                if thread.given_up_ns.is_some() { reported } else { reported.max(samples.lost) }
-            };
-            threads.iter().zip(&recorded.threads).map(seen).sum()
-        }
+        Count::Skipped => rows.skipped,
+        Count::Late => rows.late,
+        Count::Lost => lost,
     }
 }
 
@@ -516,8 +499,7 @@ fn count(examined: &Examined, of: Count, limit: u64, relation: Relation) -> Judg
 
 /// Rows that were due, of all threads.
 fn due(examined: &Examined) -> u64 {
-    let threads = examined.recordings().flat_map(|recorded| &recorded.document.threads);
-    threads.filter_map(|thread| thread.activations).map(|counts| counts.all().due).sum()
+    examined.recordings().map(|recorded| accounted(recorded).rows.due).sum()
 }
 
 /// A count, held against its limit.

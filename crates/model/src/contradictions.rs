@@ -2,12 +2,12 @@
 //! Whether every figure in `run.json` follows from the samples.
 
 use crate::{
-    ColumnUnit, Detail, Document, End, LoadEvidence, Polling, ProbeStatement, Recorded, RowKind,
-    State, Thread, fill_in,
+    Accounted, ColumnUnit, Detail, Document, End, LoadEvidence, Polling, ProbeStatement, Recorded,
+    RowKind, State, Thread, fill_in,
 };
 use plan::Scheduling;
 use serde_json::Value;
-use stats::{Activations, Statistics, Summary};
+use stats::{Statistics, Summary};
 use std::fmt::Display;
 
 /// A figure that does not follow from the samples.
@@ -327,8 +327,7 @@ fn check_figures(thread: &Thread, finder: &mut Finder<'_>) {
     );
 }
 
-/// The thread's own accounting against the rows. Where samples were lost the rows know less than
-/// the thread did, and only the sums can be checked; where none were, everything is.
+/// The thread's own accounting against the rows.
 fn accounting(thread: &Thread, statistics: &Statistics, finder: &mut Finder<'_>) {
     let counted = thread.activations.map(|counts| counts.all()).unwrap_or_default();
     let (rows, evidence) = (statistics.activations, &thread.evidence);
@@ -336,25 +335,11 @@ fn accounting(thread: &Thread, statistics: &Statistics, finder: &mut Finder<'_>)
     finder.expect_equal("activations.due", counted.due, due);
     let lost = (counted.on_time + counted.late).saturating_sub(rows.on_time + rows.late);
     finder.expect_equal("evidence.samples_lost", evidence.samples_lost, lost);
-    if let Some(rows) = recounted(thread, statistics) {
+    if let Some(Accounted { rows, .. }) = Accounted::new(thread, statistics) {
         finder.expect_equal("activations.on_time", counted.on_time, rows.on_time);
         finder.expect_equal("activations.late", counted.late, rows.late);
         finder.expect_equal("activations.skipped", counted.skipped, rows.skipped);
     }
-}
-
-/// The rows of a thread as its samples have them, whatever it counted; none where some were lost or
-/// there are none, of which only the thread itself knows.
-pub fn recounted(thread: &Thread, statistics: &Statistics) -> Option<Activations> {
-    if thread.detail != Detail::Samples || thread.evidence.samples_lost > 0 {
-        return None;
-    }
-    let Activations { on_time, late, skipped, .. } = statistics.activations;
-    // A thread that did not come back has no evidence, and nothing says which of its rows between
-    // others were lost.
-    let never_run = if thread.evidence.voluntary_switches.is_none() { statistics.lost } else { 0 };
-    let skipped = skipped + never_run;
-    Some(Activations { due: on_time + late + skipped, on_time, late, skipped })
 }
 
 /// A loop polled for as long as its gaps at least.
@@ -371,6 +356,7 @@ fn polled(thread: &Thread, statistics: &Statistics, finder: &mut Finder<'_>) {
 mod tests {
     use super::*;
     use plan::{CpuId, Nanos};
+    use stats::Span;
 
     /// What `asked` finds in a whole recording of one thread that was changed.
     fn differences_after(change: impl FnOnce(&mut Document)) -> Vec<String> {
@@ -417,6 +403,36 @@ mod tests {
         assert_eq!(
             differences_after(second),
             ["threads[1].interval_ns: 500000, not 500500, by run"]
+        );
+    }
+
+    /// Where samples were lost, only the sum of what was on time or late was looked at.
+    #[test]
+    fn fewer_late_than_the_samples_have_are_no_account() {
+        let differences = |on_time, late| {
+            let mut thread =
+                Thread::unmeasured(0, CpuId(0), Scheduling::OTHER, Nanos(1_000), Nanos(0));
+            let counted = stats::Activations { due: 9, on_time, late, skipped: 2 };
+            thread.activations = Some(crate::RowCounts::Planned(counted));
+            thread.evidence.samples_lost = 1;
+            let rows =
+                [Span::Woken(&[10, 2_500]), Span::Missing(3), Span::Woken(&[1_800, 7, 8, 9])];
+            let Ok(statistics) =
+                stats::summarise(&rows[..], 1_000, stats::AfterOverrun::CatchUp, 2);
+            let mut differences = Vec::new();
+            let mut finder = Finder { part: String::new(), differences: &mut differences };
+            accounting(&thread, &statistics, &mut finder);
+            differences
+        };
+        let nothing: [Contradiction; 0] = [];
+        assert_eq!(differences(5, 2), nothing);
+        assert_eq!(differences(4, 3), nothing);
+        assert_eq!(
+            differences(6, 1),
+            [
+                Contradiction::between("activations.on_time", 6, 5),
+                Contradiction::between("activations.late", 1, 2)
+            ]
         );
     }
 

@@ -9,6 +9,7 @@
 //! touch: files, clocks, the machine.
 #![forbid(unsafe_code)]
 
+mod accounted;
 mod anonymous;
 mod changes;
 mod checks;
@@ -32,10 +33,11 @@ mod text;
 mod thread;
 mod warning;
 
+pub use accounted::Accounted;
 pub use anonymous::{Anonymiser, Console, Pseudonyms};
 pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
 pub use checks::{CheckText, check_text};
-pub use contradictions::{Contradiction, contradictions, recounted};
+pub use contradictions::{Contradiction, contradictions};
 pub use document::{CoKernel, Document, End, FORMAT, Instrument, State, VERSION};
 pub use examined::{Examined, Pool};
 pub use explained::{

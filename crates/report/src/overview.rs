@@ -25,7 +25,6 @@ pub(crate) const MAX_CHARTED: usize = 16;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) activations: Accounts,
-    pub(crate) lost: u64,
     pub(crate) histogram: Histogram,
     /// The same in bins of equal width.
     pub(crate) linear: LinearHistogram,
@@ -39,7 +38,6 @@ pub(crate) struct Totals {
 impl Totals {
     pub(crate) fn merge(&mut self, other: &Totals) {
         self.activations.merge(&other.activations);
-        self.lost += other.lost;
         self.histogram.merge(&other.histogram);
         self.linear.merge(&other.linear);
         self.moments.merge(&other.moments);
@@ -49,7 +47,6 @@ impl Totals {
 
     pub(crate) fn add(&mut self, thread: &Thread, probe: &ProbeStatement, statistics: &Statistics) {
         self.activations.merge(&Accounts::from_thread(thread, probe, statistics));
-        self.lost += thread.evidence.samples_lost;
         self.linear.merge(&statistics.linear);
         self.add_latencies(statistics);
     }
@@ -116,7 +113,6 @@ impl<'a> Overview<'a> {
         for one in examined.recordings().map(Overview::new) {
             all.totals.activations.merge(&one.totals.activations);
             all.totals.linear.merge(&one.totals.linear);
-            all.totals.lost += one.totals.lost;
         }
         threads.iter().for_each(|statistics| all.totals.add_latencies(statistics));
         all.only = if let [only] = threads { Some(only) } else { None };

@@ -9,9 +9,8 @@ use crate::sections::inference::{self, Inference};
 use crate::sections::latencies::{Figure, MANY};
 use crate::terminal::side_by_side;
 use crate::terminal::text::wrapped;
-use judge::{PhaseMaxima, PhaseMaximum, counted as judged_count};
+use judge::{PhaseMaxima, PhaseMaximum};
 use model::{Examined, Quantity, Recorded};
-use plan::Count;
 use serde_json::{Value, json};
 use stats::{Analysis, QuantileInterval};
 use std::path::{Path, PathBuf};
@@ -142,7 +141,7 @@ fn one_in_json(one: &Phases<'_>) -> Value {
     let overview = Overview::of_phases(one.examined, one.name.clone());
     let (due, recordings, maxima, again) =
         (overview.due(), one.recordings(), one.maxima(), &one.again);
-    let sum = |of: Count| recordings.iter().map(|recorded| judged_count(recorded, of)).sum::<u64>();
+    let counts = &overview.totals.activations;
     let mut phases = maxima_json(&maxima, |place| recordings[place].path.as_path());
     if let Some(one) = maxima.worst() {
         let (thread, activation) = where_worst(recordings[one.place], one.max_ns);
@@ -154,10 +153,10 @@ fn one_in_json(one: &Phases<'_>) -> Value {
         analyses(one.examined).iter().enumerate().flat_map(intervals_json).collect();
     let mut object = json!({
         "name": one.name,
-        "due": overview.totals.activations.due(),
-        "late": overview.totals.activations.late(),
-        "skipped": overview.totals.activations.skipped(),
-        "lost": sum(Count::Lost),
+        "due": counts.due(),
+        "late": counts.late(),
+        "skipped": counts.skipped(),
+        "lost": counts.lost(),
         "intervals": intervals,
         "phases": phases,
     });

@@ -82,16 +82,14 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
     for recorded in recordings {
         let probe = &recorded.document.probe;
         for (place, (thread, statistics)) in threads(recorded).enumerate() {
-            let [due, on_time, late, skipped] =
-                Accounts::from_thread(thread, probe, statistics).all();
-            let lost = thread.detail.is_samples().then_some(thread.evidence.samples_lost);
             let mut cells = vec![
                 recorded.path.display().to_string(),
                 thread.index.to_string(),
                 probe.cpu_text(thread),
             ];
             cells.push(thread.interval_ns.0.to_string());
-            cells.extend([due, on_time, late, skipped, lost].map(text));
+            let accounts = Accounts::from_thread(thread, probe, statistics);
+            cells.extend(accounts.all().into_iter().chain([accounts.lost()]).map(text));
             cells.extend(latencies(Some(Latencies::due(statistics))));
             cells.extend(latencies(Some(Latencies::measured(statistics))));
             for column in &further {
@@ -219,12 +217,13 @@ impl OneFigure {
     /// does not carry it.
     pub fn value(self, examined: &Examined) -> Option<String> {
         let recorded = &examined.recorded;
+        let counts = || Overview::new(recorded).totals.activations;
         let of_latencies = match self.0 {
             Which::Min => None,
             Which::Latency(figure) => Some(figure),
-            Which::Due => return accounts(recorded).due().map(|n| n.to_string()),
-            Which::OnTime => return accounts(recorded).on_time().map(|n| n.to_string()),
-            Which::Count(of) => return counted(recorded, of).map(|n| n.to_string()),
+            Which::Due => return counts().due().map(|n| n.to_string()),
+            Which::OnTime => return counts().on_time().map(|n| n.to_string()),
+            Which::Count(of) => return counts().of(of).map(|n| n.to_string()),
         };
         let ns = match of_latencies {
             None => recorded
@@ -255,27 +254,14 @@ impl OneFigure {
     }
 }
 
-fn accounts(recorded: &Recorded) -> Accounts {
-    Overview::new(recorded).totals.activations
-}
-
-/// None where it is not known, or nothing was planned.
-fn counted(recorded: &Recorded, of: Count) -> Option<u64> {
-    let known = match of {
-        Count::Late => accounts(recorded).late(),
-        Count::Skipped => accounts(recorded).skipped(),
-        Count::Lost => accounts(recorded).due(),
-    };
-    known.map(|_| judge::counted(recorded, of))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sections::accounts::in_words;
     use crate::synthetic::Synthetic;
-    use model::{Beside, Column};
+    use model::{Beside, Column, RowCounts};
     use plan::{Policy, Scheduling};
-    use stats::{AfterOverrun, Span, analyse};
+    use stats::{Activations, AfterOverrun, Span, analyse};
 
     #[test]
     fn a_row_for_each_thread() {
@@ -405,6 +391,34 @@ mod tests {
         assert_eq!(why("sd"), "does not contain that figure");
         for wrong in ["", "p", "p101", "median", "Max"] {
             assert!(wrong.parse::<OneFigure>().is_err(), "{wrong}");
+        }
+    }
+
+    /// The headline and the row had the thread's own counts, `--figure` and `gate` those of the
+    /// samples where they were more.
+    #[test]
+    fn counts_are_the_same_everywhere_and_add_up_where_samples_were_lost() {
+        let mut recorded =
+            Synthetic::idle().threads(1).samples(&[2_500_000, 10_000, 12_000]).due(8).build();
+        recorded.threads[0].lost = 3;
+        let thread = &mut recorded.document.threads[0];
+        thread.evidence.samples_lost = 2;
+        let counted = Activations { due: 8, on_time: 5, late: 0, skipped: 3 };
+        thread.activations = Some(RowCounts::Planned(counted));
+        let csv = threads_csv(std::slice::from_ref(&recorded));
+        let cells: Vec<&str> = csv.lines().nth(1).unwrap().split(',').collect();
+        assert_eq!(cells[4..9], ["8", "4", "1", "3", "2"]);
+        assert_eq!(
+            in_words(std::iter::once(Overview::new(&recorded).totals.activations)),
+            "4 of 8 activations on time, 1 late, 3 skipped"
+        );
+        let examined = Examined { recorded, analyses: Vec::new(), pool: None };
+        let figures = ["due", "on_time", "late", "skipped", "lost"]
+            .map(|name| name.parse::<OneFigure>().unwrap().value(&examined).unwrap());
+        assert_eq!(figures[..], cells[4..9]);
+        for (count, n) in [("late", 1), ("skipped", 3), ("lost", 2)] {
+            let judged = judge::judge(&format!("{count}==0").parse().unwrap(), &examined);
+            assert_eq!(judged.seen, judge::Seen::Count { n, due: 8 }, "{count}");
         }
     }
 

@@ -423,8 +423,7 @@ impl CellStats {
 
     /// Samples that were lost; none where nothing is recorded, or where that is not known.
     pub(super) fn samples_lost(&self) -> Option<u64> {
-        let totals = &self.stats.totals;
-        totals.activations.due().filter(|_| self.runs > 0).map(|_| totals.lost)
+        self.stats.totals.activations.lost().filter(|_| self.runs > 0)
     }
 
     /// Whether any activation was skipped that could be counted in.
@@ -467,7 +466,7 @@ impl Texts {
                 self.marks.push(mark);
             }
         }
-        let lost = overview.totals.lost;
+        let lost = overview.totals.activations.lost().unwrap_or(0);
         let lost = (lost > 0).then(|| tr!(lost_samples, samples = counted(lost, texts::n_samples)));
         let other = other.then(|| tr!(repeats_come_from_different));
         let differ = differ.then(|| tr!(repeats_in_lab_differ));

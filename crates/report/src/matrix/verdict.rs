@@ -304,7 +304,7 @@ impl Matrix {
 fn on_time(rows: &[CellStats]) -> String {
     let totals = || rows.iter().map(|row| &row.stats.totals);
     let mut text = accounts::in_words(totals().map(|totals| totals.activations));
-    let lost: u64 = totals().map(|totals| totals.lost).sum();
+    let lost: u64 = totals().filter_map(|totals| totals.activations.lost()).sum();
     if lost > 0 {
         text += &tr!(samples_lost_after, samples = counted(lost, texts::n_samples));
     }

@@ -6,7 +6,8 @@ use crate::format;
 use crate::language::{texts, tr};
 use crate::sections::latencies::NOTHING;
 use crate::sections::rows::Rows;
-use model::{ProbeStatement, RowKind, TakenBy, Thread};
+use model::{Accounted, ProbeStatement, RowKind, TakenBy, Thread};
+use plan::Count;
 use stats::{Activations, Statistics};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,26 +18,29 @@ pub(crate) struct Accounts {
     events: u64,
     /// Whether there could be events, also where none happened.
     has_events: bool,
+    lost: u64,
     is_unknown: bool,
 }
 
 impl Accounts {
-    /// As the samples have them, so that no count that was changed in `run.json` is shown; where
-    /// they do not tell, the thread's own count, which knows of samples that were lost.
+    /// Of a thread without samples nothing is known.
     pub(crate) fn from_thread(
         thread: &Thread,
         probe: &ProbeStatement,
         statistics: &Statistics,
     ) -> Accounts {
-        let counted = thread.activations.map(|counts| counts.all());
-        match counted.map(|counted| model::recounted(thread, statistics).unwrap_or(counted)) {
-            None => Accounts { is_unknown: true, ..Accounts::default() },
-            Some(counts) if probe.rows == RowKind::Events => {
-                Accounts { events: counts.due, has_events: true, ..Accounts::default() }
-            }
-            Some(planned) => {
-                Accounts { planned, planned_rows: Some(probe.rows.into()), ..Accounts::default() }
-            }
+        Accounts::new(Accounted::new(thread, statistics), probe)
+    }
+
+    fn new(accounted: Option<Accounted>, probe: &ProbeStatement) -> Accounts {
+        let Some(Accounted { rows, lost }) = accounted else {
+            return Accounts { is_unknown: true, ..Accounts::default() };
+        };
+        if probe.rows == RowKind::Events {
+            Accounts { events: rows.due, has_events: true, lost, ..Accounts::default() }
+        } else {
+            let planned_rows = Some(probe.rows.into());
+            Accounts { planned: rows, planned_rows, lost, ..Accounts::default() }
         }
     }
 
@@ -46,6 +50,7 @@ impl Accounts {
             self.planned_rows.into_iter().chain(other.planned_rows).reduce(Rows::and);
         self.events += other.events;
         self.has_events |= other.has_events;
+        self.lost += other.lost;
         self.is_unknown |= other.is_unknown;
     }
 
@@ -79,6 +84,19 @@ impl Accounts {
 
     pub(crate) const fn skipped(&self) -> Option<u64> {
         self.known(self.planned.skipped)
+    }
+
+    /// Samples that were lost, of activations or events that were due.
+    pub(crate) const fn lost(&self) -> Option<u64> {
+        if self.is_unknown { None } else { Some(self.lost) }
+    }
+
+    pub(crate) const fn of(&self, count: Count) -> Option<u64> {
+        match count {
+            Count::Late => self.late(),
+            Count::Skipped => self.skipped(),
+            Count::Lost => self.lost(),
+        }
     }
 
     /// Why there are no numbers of late and skipped activations, where there are none.
@@ -132,16 +150,12 @@ pub(crate) fn in_words(all: impl Iterator<Item = Accounts>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::overview::Overview;
     use crate::synthetic::Synthetic;
     use model::Recorded;
-    use plan::{CpuId, Nanos, Scheduling};
 
-    /// Of a thread that knows its counts alone.
-    fn of(activations: Option<Activations>, probe: &ProbeStatement) -> Accounts {
-        let mut thread = Thread::unmeasured(0, CpuId(0), Scheduling::OTHER, Nanos(1_000), Nanos(0));
-        thread.activations = activations.map(model::RowCounts::Planned);
-        thread.evidence.samples_lost = 1;
-        Accounts::from_thread(&thread, probe, &Statistics::from_figures(None))
+    fn of(rows: Option<Activations>, probe: &ProbeStatement) -> Accounts {
+        Accounts::new(rows.map(|rows| Accounted { rows, lost: 0 }), probe)
     }
 
     /// `show` had the counts of run.json in its headline, `--figure` and `gate` those of samples.
@@ -150,9 +164,7 @@ mod tests {
         let mut recorded =
             Synthetic::idle().threads(1).samples(&[2_500_000, 10_000, 12_000]).due(8).build();
         let words = |recorded: &Recorded| {
-            let (thread, statistics) = (&recorded.document.threads[0], &recorded.threads[0]);
-            let probe = &recorded.document.probe;
-            in_words(std::iter::once(Accounts::from_thread(thread, probe, statistics)))
+            in_words(std::iter::once(Overview::new(recorded).totals.activations))
         };
         let is = "2 of 5 activations on time, 1 late, 2 skipped";
         assert_eq!(words(&recorded), is);
@@ -176,6 +188,7 @@ mod tests {
         assert_eq!(planned.all(), [Some(5), Some(3), Some(1), Some(1)]);
         assert_eq!(happened.all(), [Some(7), None, None, None]);
         assert_eq!(unknown.all(), [None; 4]);
+        assert_eq!([planned.lost(), happened.lost(), unknown.lost()], [Some(0), Some(0), None]);
         assert_eq!((planned.why_none(), unknown.why_none()), (None, Some("not known")));
         let words = |all: &[Accounts]| in_words(all.iter().copied());
         assert_eq!(words(&[planned]), "3 of 5 activations on time, 1 late, 1 skipped");

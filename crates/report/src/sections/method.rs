@@ -96,7 +96,9 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
         (texts::preempted_while_measuring, |o| {
             evidence(o, |evidence| evidence.involuntary_switches)
         }),
-        (texts::samples_lost_heading, |o| count(o.totals.lost)),
+        (texts::samples_lost_heading, |o| {
+            o.totals.activations.lost().map_or_else(|| tr!(not_known), count)
+        }),
     ];
     let row = |(name, answer): (Text, Answer)| MethodRow {
         name,

@@ -31,7 +31,7 @@ fn in_words(overview: &Overview<'_>) -> Option<String> {
     let (polled, gaps) =
         (format::span(Nanos(polled_ns)), counted(overview.totals.moments.count(), texts::n_gaps));
     // What found the ring full is in no sum.
-    let mut text = if overview.totals.lost > 0 {
+    let mut text = if overview.totals.activations.lost() > Some(0) {
         tr!(least_share_polled_in, share, polled, gaps)
     } else {
         tr!(share_polled_in_gaps, share, polled, gaps)

@@ -24,6 +24,7 @@ fn recorded(rows: RowKind, title: &str) -> Recorded {
         recorded.document.probe.columns = vec![Column::ns("length_ns", "how long the event took")];
     }
     recorded.document.threads[0].evidence.samples_lost = 3;
+    recorded.threads[0].lost = 3;
     recorded
 }
 
@@ -194,7 +195,7 @@ fn recordings_of_several_probes_each_say_what_they_measured() {
     for line in [
         "- レイテンシ(starts): 呼び出しから",
         "- レイテンシ(wakes): clock_nanosleep に渡した絶対時刻から",
-        "スキップ 3 回、イベント 20,000 件。",
+        "スキップ 3 回、イベント 20,003 件。",
     ] {
         assert!(japanese.contains(line), "{line} in {japanese}");
     }
