@@ -7,13 +7,12 @@
 //! copy of a recording.
 
 use super::published::{MatchKey, Published, PublishedRun};
-use crate::format::{self, counted};
+use crate::format;
 use crate::language::{InEach, Text, texts, tr};
 use crate::overview::{Overview, Totals};
 use crate::sections::accounts::Accounts;
-use crate::sections::caveats::{self, Caveat};
+use crate::sections::caveats::{self, Caveat, CaveatKind};
 use crate::sections::co_kernel;
-use crate::sections::ending;
 use crate::sections::inference::Inference;
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::{self, Latencies};
@@ -460,19 +459,19 @@ impl Texts {
             || caveats::ordinary(document).map(|policy| tr!(ordinary_scheduling_policy, policy));
         self.rights = self.rights.take().or(denied).or_else(ordinary);
         let marks = [other.then(|| tr!(mixed_machines)), differ.then(|| tr!(repeats_differ))];
-        let faults = caveats::faults(document).into_iter().map(|fault| fault.short);
-        for mark in faults.chain(marks.into_iter().flatten()) {
+        let faults = caveats::faults(overview.recorded);
+        let short = faults.iter().map(|fault| fault.short.clone());
+        for mark in short.chain(marks.into_iter().flatten()) {
             if !self.marks.contains(&mark) {
                 self.marks.push(mark);
             }
         }
-        let lost = overview.totals.activations.lost().unwrap_or(0);
-        let lost = (lost > 0).then(|| tr!(lost_samples, samples = counted(lost, texts::n_samples)));
+        // Rights and loads off target have lines of their own.
+        let has_line = |kind| matches!(kind, CaveatKind::RightsDenied | CaveatKind::LoadOffTarget);
+        let faults = faults.into_iter().filter(|fault| !has_line(fault.kind));
         let other = other.then(|| tr!(repeats_come_from_different));
         let differ = differ.then(|| tr!(repeats_in_lab_differ));
-        let lower = caveats::lower_priority(document).map(|how| tr!(lower_priority_how, how));
-        for caveat in
-            [lower, ending::cut_short(document), lost, other, differ].into_iter().flatten()
+        for caveat in faults.map(|fault| fault.phrase).chain([other, differ].into_iter().flatten())
         {
             if !self.run_caveats.contains(&caveat) {
                 self.run_caveats.push(caveat);

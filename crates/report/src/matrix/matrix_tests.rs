@@ -479,6 +479,7 @@ fn repeats_of_several_machines_are_said_to_be_so() {
 fn a_lack_of_rights_is_the_worst_caveat_and_stands_with_what_would_help() {
     let mut recorded = Synthetic::idle().threads(1).samples(&[5_000]).build();
     recorded.document.threads[0].scheduling = plan::Scheduling::OTHER;
+    recorded.document.instrument.real_time = false;
     recorded.document.warnings = vec![crate::synthetic::no_real_time()];
     let rows = ["none", "cpu"].map(|load| vec![Some(load.to_owned())]);
     let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
@@ -566,17 +567,46 @@ fn what_others_published_stands_beside_it() {
     assert_eq!(json["combinations"][2]["published"], json!([]));
 }
 
+/// A single recording said so, a folder did not.
+#[test]
+fn a_row_whose_run_json_contradicts_its_samples_says_so() {
+    let rows = [vec![Some("none".to_owned())]];
+    let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
+    let mut recorded = Synthetic::idle().threads(1).samples(&[5_000; 20]).build();
+    recorded.document.threads[0].latency_ns.as_mut().unwrap().max = 4_000;
+    matrix.add(0, 1, recorded);
+    assert_eq!(matrix.rows[0].in_short(), ["contradicts samples"]);
+    assert!(!matrix.rows[0].is_whole());
+    let why = "figures in run.json contradict its samples: teiji verify lists the differences";
+    assert_eq!(matrix.json()["combinations"][0]["caveats"], json!([why]));
+    assert!(matrix.text(English).replace('\n', " ").contains(why));
+    let mut unread = Synthetic::idle().threads(1).samples(&[5_000; 20]).build();
+    unread.document.warnings =
+        vec![model::Warning::TraceEventsLost { events: 3, buffer_kib: 64, unfollowed: 0 }];
+    matrix.add(0, 2, unread);
+    assert_eq!(matrix.rows[0].in_short(), ["contradicts samples", "incomplete"]);
+}
+
 /// Two threads as cyclictest starts them: 1 ms and 1.5 ms. Document 003 publishes a line for each.
 #[test]
 fn threads_with_intervals_of_their_own_have_lines_of_their_own() {
     let mut recorded = Synthetic::idle().threads(2).samples(&[10_000, 2_000, 30_000]).build();
     recorded.document.host.before.preemption = Some("voluntary".into());
     recorded.document.threads[1].interval_ns = plan::Nanos(1_500_000);
+    recorded.document.run.distance_ns = plan::Nanos(500_000);
+    let fill_in = |recorded: &mut Recorded| {
+        let model::Document { threads, probe, .. } = &mut recorded.document;
+        for (thread, statistics) in threads.iter_mut().zip(&recorded.threads) {
+            model::fill_in(thread, probe, statistics, &model::Beside::default());
+        }
+    };
+    fill_in(&mut recorded);
     let desktop =
         || Matrix::new(None, vec!["load".into()], [vec![Some("none".into())]].into_iter());
     let mut matrix = desktop();
     matrix.add(0, 1, recorded.clone());
     recorded.document.threads[0].start_ns.0 += 1;
+    fill_in(&mut recorded);
     matrix.add(0, 2, recorded);
     matrix.published = Some(Published::along().unwrap());
     let text = matrix.text(English);

@@ -119,8 +119,8 @@ impl Banner {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Caveat {
     pub(crate) kind: CaveatKind,
-    /// Percent of a CPU, where it has a size.
-    percent: f64,
+    /// What the worst of its kind is known by, where it has a size: percent of a CPU, samples, ns.
+    size: f64,
     /// A phrase: `steal time 26.3 % (2.63 s) on CPU 1`.
     pub(crate) phrase: String,
     /// A few letters for a table, `steal 26.3 %`; empty of what stands in none.
@@ -129,7 +129,12 @@ pub(crate) struct Caveat {
 
 impl Caveat {
     const fn new(kind: CaveatKind, phrase: String, short: String) -> Caveat {
-        Caveat { kind, percent: 0.0, phrase, short }
+        Caveat { kind, size: 0.0, phrase, short }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "compared with others of its kind")]
+    fn of_size(self, size: u64) -> Caveat {
+        Caveat { size: size as f64, ..self }
     }
 
     /// What no table has a column for.
@@ -168,7 +173,8 @@ fn unresponsive(document: &Document) -> Option<Caveat> {
         rows = Rows::from(document.probe.rows).plural(),
         time = at_most(waited)
     );
-    Some(Caveat::new(CaveatKind::Unresponsive, phrase, tr!(thread_kept_off_cpu)))
+    let size = waited.unsigned_abs();
+    Some(Caveat::new(CaveatKind::Unresponsive, phrase, tr!(thread_kept_off_cpu)).of_size(size))
 }
 
 /// Measured CPUs that no load ran on. Where the CPUs of all loads were named, that was meant, and
@@ -226,7 +232,7 @@ fn steal(document: &Document) -> Option<Caveat> {
     let percent = format::share(worst.percent());
     Some(Caveat {
         kind: CaveatKind::Steal,
-        percent: worst.percent(),
+        size: worst.percent(),
         phrase: tr!(steal_time_percent_time, percent, time, cpu = worst.cpu),
         short: tr!(steal_percent, percent),
     })
@@ -241,7 +247,7 @@ fn other_work(document: &Document) -> Option<Caveat> {
     };
     Some(Caveat {
         kind: CaveatKind::OtherWork,
-        percent: other.percent,
+        size: other.percent,
         phrase,
         short: tr!(other_work_percent, percent),
     })
@@ -279,9 +285,8 @@ pub(crate) fn ordinary(document: &Document) -> Option<String> {
 }
 
 /// What is wrong with the run itself, as far as its document says it.
-pub(crate) fn faults(document: &Document) -> Vec<Caveat> {
-    let lost: u64 = document.threads.iter().map(|thread| thread.evidence.samples_lost).sum();
-    let samples = || counted(lost, texts::n_samples);
+fn faults_of_run(document: &Document) -> Vec<Caveat> {
+    let lost = judge::samples_lost(document);
     let all = [
         denied(document).map(|how| {
             let phrase = tr!(no_real_time_rights_how, how);
@@ -293,8 +298,8 @@ pub(crate) fn faults(document: &Document) -> Vec<Caveat> {
         }),
         cut_short(document).map(|how| Caveat::new(CaveatKind::CutShort, how, tr!(cut_short))),
         (lost > 0).then(|| {
-            let phrase = tr!(samples_lost_unknown_latencies, samples = samples());
-            Caveat::new(CaveatKind::SamplesLost, phrase, tr!(samples_lost))
+            let phrase = incomplete_reason(Incomplete::SamplesLost(lost));
+            Caveat::new(CaveatKind::SamplesLost, phrase, tr!(samples_lost)).of_size(lost)
         }),
         loads::all_off_target(document).map(|which| {
             let phrase = tr!(load_off_target_which, which);
@@ -304,13 +309,11 @@ pub(crate) fn faults(document: &Document) -> Vec<Caveat> {
     all.into_iter().flatten().collect()
 }
 
-/// What is wrong with the samples, or with what was followed.
-fn faults_of_samples(recorded: &Recorded) -> Vec<Caveat> {
-    let document = &recorded.document;
-    let lost = document.threads.iter().any(|thread| thread.evidence.samples_lost > 0);
-    // What was lost or missed is said already, and is no contradiction.
+/// What is wrong with the run, with its samples, or with what was followed.
+pub(crate) fn faults(recorded: &Recorded) -> Vec<Caveat> {
+    // What was missed is said already.
     let contradicts =
-        !lost && !document.load_off_target && !model::contradictions(recorded).is_empty();
+        !recorded.document.load_off_target && !model::contradictions(recorded).is_empty();
     let reason = match judge::incomplete(recorded) {
         // Said by its own caveat.
         None
@@ -320,12 +323,16 @@ fn faults_of_samples(recorded: &Recorded) -> Vec<Caveat> {
             | Incomplete::LoadOffTarget
             | Incomplete::Contradicts,
         ) => None,
-        Some(why) => Some((CaveatKind::Incomplete, incomplete_reason(why))),
+        Some(why) => {
+            Some(Caveat::new(CaveatKind::Incomplete, incomplete_reason(why), tr!(incomplete)))
+        }
     };
-    let contradicts =
-        contradicts.then(|| (CaveatKind::Contradicts, incomplete_reason(Incomplete::Contradicts)));
-    let all = contradicts.into_iter().chain(reason);
-    all.map(|(kind, phrase)| Caveat::in_full(kind, phrase)).collect()
+    let contradicts = contradicts.then(|| {
+        let phrase = incomplete_reason(Incomplete::Contradicts);
+        Caveat::new(CaveatKind::Contradicts, phrase, tr!(contradicts_samples))
+    });
+    let of_samples = contradicts.into_iter().chain(reason);
+    faults_of_run(&recorded.document).into_iter().chain(of_samples).collect()
 }
 
 /// What is bad about how the machine was set up.
@@ -375,8 +382,7 @@ fn program_ended(document: &Document) -> Option<(CaveatKind, String)> {
 /// All that a recording's figures must not be read without, each kind once, the worst first.
 fn all_of(overview: &Overview<'_>) -> Vec<Caveat> {
     let document = overview.document();
-    let mut all = faults(document);
-    all.extend(faults_of_samples(overview.recorded));
+    let mut all = faults(overview.recorded);
     all.extend(collect(document));
     all.extend(set_up_badly(document));
     all.extend(nature(document));
@@ -386,14 +392,15 @@ fn all_of(overview: &Overview<'_>) -> Vec<Caveat> {
 
 /// What a single run must not be read without, in a few letters each.
 pub(crate) fn in_short(document: &Document) -> Vec<String> {
-    faults(document).into_iter().chain(collect(document)).map(|caveat| caveat.short).collect()
+    let all = faults_of_run(document).into_iter().chain(collect(document));
+    all.map(|caveat| caveat.short).collect()
 }
 
 /// Adds those of one more run: of each kind, the worst stays.
 pub(crate) fn merge(all: &mut Vec<Caveat>, more: Vec<Caveat>) {
     for caveat in more {
         match all.iter_mut().find(|known| known.kind == caveat.kind) {
-            Some(known) if known.percent < caveat.percent => *known = caveat,
+            Some(known) if known.size < caveat.size => *known = caveat,
             Some(_) => {}
             None => all.push(caveat),
         }
@@ -429,11 +436,11 @@ fn in_one_line(having: Vec<(&str, Caveat)>, recordings: usize) -> Option<Banner>
     let names: Vec<&str> = having.iter().map(|(name, _)| *name).collect();
     let n = count(names.len() as u64);
     let (name, worst) =
-        having.into_iter().reduce(|a, b| if b.1.percent > a.1.percent { b } else { a })?;
+        having.into_iter().reduce(|a, b| if b.1.size > a.1.size { b } else { a })?;
     let recording = match (names.as_slice(), is_one) {
         ([_] | [_, _], true) => list(&names),
         ([_, more @ ..], true) => tr!(first_and_n_more_recordings, first = name, n = more.len()),
-        _ if worst.percent > 0.0 => tr!(worst_of_n_such_recordings, name, n),
+        _ if worst.size > 0.0 => tr!(worst_of_n_such_recordings, name, n),
         _ => tr!(one_of_n_such_recordings, name, n),
     };
     Some(if is_of_all {

@@ -125,6 +125,13 @@ fn of_several_recordings_the_worst_is_named() {
         lines(&[one, other]),
         ["idle (1 of 2 such recordings): bad for latency: governor. See teiji check"]
     );
+    // It was that of the first, whichever had lost how many.
+    let [mut few, mut many] = [(); 2].map(|()| Synthetic::idle().build());
+    few.document.threads[0].evidence.samples_lost = 3;
+    many.document.threads[0].evidence.samples_lost = 12_000;
+    let lost = "idle (2) (the worst of 2 such recordings): 12,000 samples lost, with unknown \
+                latencies";
+    assert!(lines(&[few, many]).contains(&lost.to_owned()));
     assert_eq!(lines(std::slice::from_ref(&busy))[0], "Steal time 1.0 % (100 ms) on CPU 0");
     // What is the same of all is of none of them.
     assert_eq!(lines(&[busy.clone(), busy.clone()])[1], "Clocksource changed from tsc to hpet");
