@@ -15,7 +15,7 @@ use crate::bootstrap::{self, DRAWS, Drawn, MIN_BLOCKS};
 use crate::histogram::{Counts, signed_bounds};
 use crate::interval::{Dependence, is_correlated, lower_rate, upper_rate};
 use crate::maximum::{MaximumDifference, compare_maxima};
-use crate::not_compared::NotCompared;
+use crate::not_compared::{NotCompared, Side};
 use crate::random::Numbers;
 use crate::rank::at_rank;
 use crate::spread::{SpreadDifference, compare_spread};
@@ -32,7 +32,7 @@ pub struct QuantileDifference {
     /// Of the second, likewise.
     pub other_ns: Option<i64>,
     /// Second over first is at least and at most this; or why that is not known.
-    pub ratio: Result<(f64, f64), NotCompared>,
+    pub ratio: Result<(f64, f64), (NotCompared, Side)>,
 }
 
 impl QuantileDifference {

@@ -64,7 +64,7 @@ pub use linear::LinearHistogram;
 pub use maximum::{BlockMaxima, MaximumDifference};
 pub use modes::Mode;
 pub use moments::Moments;
-pub use not_compared::NotCompared;
+pub use not_compared::{NotCompared, Side};
 pub use random::Numbers;
 pub use rank::nearest_rank;
 pub use rounds::{

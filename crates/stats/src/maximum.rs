@@ -16,7 +16,7 @@ use crate::bootstrap::MIN_BLOCKS;
 use crate::chance::at_most;
 use crate::group::LARGEST;
 use crate::interval::{correlation, inflation};
-use crate::not_compared::NotCompared;
+use crate::not_compared::{NotCompared, Side};
 
 /// The largest latencies of two groups.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub struct MaximumDifference {
     /// Those equal to one that is left out are in neither.
     pub largest: (usize, usize),
     /// Whether the groups differ in them, or why that is not said.
-    pub test: Result<BlockMaxima, NotCompared>,
+    pub test: Result<BlockMaxima, (NotCompared, Side)>,
 }
 
 impl MaximumDifference {
@@ -73,7 +73,7 @@ pub(crate) fn compare_maxima(
         Maxima::of_equal_blocks(blocks)
             .and_then(|(base, other)| test(&base, &other, other_ns > base_ns, error))
     } else {
-        Err(NotCompared::Threads)
+        Err((NotCompared::Threads, Side::Both))
     };
     MaximumDifference { base_ns, other_ns, largest, test }
 }
@@ -110,7 +110,7 @@ impl Maxima {
     /// Of both groups, in blocks of one length.
     fn of_equal_blocks(
         (base, other): (&[Vec<Block>], &[Vec<Block>]),
-    ) -> Result<(Maxima, Maxima), NotCompared> {
+    ) -> Result<(Maxima, Maxima), (NotCompared, Side)> {
         let length = |run: &Vec<Block>| run.iter().map(|block| block.counts.total()).max();
         let longest = base.iter().chain(other).filter_map(length).max().unwrap_or(0);
         #[expect(
@@ -158,13 +158,13 @@ fn test(
     other: &Maxima,
     other_is_larger: bool,
     error: f64,
-) -> Result<BlockMaxima, NotCompared> {
+) -> Result<BlockMaxima, (NotCompared, Side)> {
     let (first, second) = (base.runs.concat(), other.runs.concat());
     let limit = largest_left_out(&first, &second);
     let worst = (above(&first, limit), above(&second, limit));
     let all = (worst.0 + worst.1) as f64;
     if all == 0.0 {
-        return Err(NotCompared::Equal);
+        return Err((NotCompared::Equal, Side::Both));
     }
     let share = other.total as f64 / (base.total + other.total) as f64;
     let expected = share * all;

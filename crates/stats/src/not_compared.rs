@@ -3,8 +3,7 @@
 
 use crate::bootstrap::MIN_BLOCKS;
 
-/// The reason that is furthest from being a comparison comes first. Numbers are of the group that
-/// has fewer.
+/// The reason that is furthest from being a comparison comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NotCompared {
     /// Without samples it is unknown how they depend on one another.
@@ -31,15 +30,25 @@ impl NotCompared {
         NotCompared::FewBlocks { blocks: blocks as u64, needed: MIN_BLOCKS as u64 }
     }
 
-    /// What there is of both groups, or the graver reason.
+    /// What there is of both groups, or the graver reason and whose it is.
     pub(crate) fn or_both<T>(
         base: Result<T, NotCompared>,
         other: Result<T, NotCompared>,
-    ) -> Result<(T, T), NotCompared> {
+    ) -> Result<(T, T), (NotCompared, Side)> {
         match (base, other) {
             (Ok(base), Ok(other)) => Ok((base, other)),
-            (Err(base), Err(other)) => Err(base.min(other)),
-            (Err(why), _) | (_, Err(why)) => Err(why),
+            (Err(base), Err(other)) if base == other => Err((base, Side::Both)),
+            (Err(base), Err(other)) if other < base => Err((other, Side::Second)),
+            (Err(base), _) => Err((base, Side::First)),
+            (_, Err(other)) => Err((other, Side::Second)),
         }
     }
+}
+
+/// Which of two groups a reason is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    First,
+    Second,
+    Both,
 }

@@ -4,7 +4,7 @@
 
 use super::{SERIES, analysis, normal, ns, pareto};
 use crate::random::Numbers;
-use crate::{Comparison, Group, Level, Measured, NotCompared, compare};
+use crate::{Comparison, Group, Level, Measured, NotCompared, Side, compare};
 
 /// Activations of a run.
 const COUNT: usize = 20_000;
@@ -212,7 +212,7 @@ fn what_makes_all_threads_late_counts_once() {
 #[test]
 fn one_thread_has_no_maximum_beside_four() {
     let one = group([normal(7, 8_192, 0.0)]);
-    assert_eq!(compare(&stalled(1), &one).maximum.test, Err(NotCompared::Threads));
+    assert_eq!(compare(&stalled(1), &one).maximum.test, Err((NotCompared::Threads, Side::Both)));
 }
 
 /// Of latencies in coarse steps, equal ones are of no order: which group they are of does not make
@@ -231,7 +231,7 @@ fn equal_maxima_tell_nothing() {
     assert!(significant <= 4, "{significant} of 150");
     let constant = || group([vec![5_000; 8_192]]);
     let compared = compare(&constant(), &constant());
-    assert_eq!(compared.maximum.test, Err(NotCompared::Equal));
+    assert_eq!(compared.maximum.test, Err((NotCompared::Equal, Side::Both)));
     assert_eq!(compared.maximum.largest, (0, 0));
     assert_eq!(compared.quantiles[3].ratio, Ok((1.0, 1.0)), "{compared:?}");
 }
@@ -266,11 +266,11 @@ fn many_late_at_once_hide_no_others() {
     long.iter_mut().step_by(40).for_each(|latency| *latency += 60_000);
     let compared = compare(&group([long]), &group([normal(4, 300, 0.0)]));
     assert_eq!(compared.maximum.largest, (20, 0));
-    let few = |blocks| NotCompared::FewBlocks { blocks, needed: 16 };
+    let few = |blocks| (NotCompared::FewBlocks { blocks, needed: 16 }, Side::Second);
     // In blocks as long as those of the other.
     assert_eq!(compared.maximum.test, Err(few(1)), "{compared:?}");
     let refused: Vec<_> = compared.quantiles.iter().map(|one| one.ratio.unwrap_err()).collect();
-    let samples = |needed| NotCompared::FewSamples { samples: 300, needed };
+    let samples = |needed| (NotCompared::FewSamples { samples: 300, needed }, Side::Second);
     assert_eq!(refused, [few(3), few(3), samples(700), samples(7_000), samples(70_000)]);
     let known: Vec<_> = compared.quantiles.iter().map(|one| one.other_ns.is_some()).collect();
     assert_eq!(known, [true, true, true, false, false]);
@@ -289,7 +289,7 @@ fn a_quantile_of_three_bursts_is_not_compared() {
     let compared = compare(&three(1), &three(2));
     assert_eq!(
         compared.quantiles[2].ratio,
-        Err(NotCompared::FewAbove { independent: 3, needed: 7, above: 200 }),
+        Err((NotCompared::FewAbove { independent: 3, needed: 7, above: 200 }, Side::Both)),
         "{compared:?}"
     );
     assert!(compared.quantiles[1].ratio.is_ok(), "{compared:?}");

@@ -17,39 +17,13 @@ use model::Quantity;
 use serde_json::{Value, json};
 use stats::{
     BlockMaxima, Comparison, MaximumDifference, NotCompared, QuantileDifference, RateDifference,
-    SpreadDifference,
+    Side, SpreadDifference,
 };
 use std::fmt::Write as _;
 
 /// `p99.9 is 31 to 44 % lower`.
 fn changed(figure: &str, (lower, upper): (f64, f64)) -> String {
     tr!(figure_is_change, figure, change = change(lower, upper))
-}
-
-/// `7 independent blocks, 16 needed`.
-fn reason(why: NotCompared) -> String {
-    let (count, counted) = (format::count, format::counted);
-    match why {
-        NotCompared::NoSamples => tr!(one_has_no_samples),
-        NotCompared::Threads => tr!(runs_differ_in_threads),
-        NotCompared::FewSamples { samples, needed } => {
-            tr!(of_needed, what = counted(samples, texts::n_samples), needed = count(needed))
-        }
-        NotCompared::FewBlocks { blocks, needed } => {
-            let what = counted(blocks, texts::n_independent_blocks);
-            tr!(of_needed, what, needed = count(needed))
-        }
-        NotCompared::FewAbove { independent, needed, above } => {
-            let independent = counted(independent, texts::n_independent_samples);
-            let what = tr!(above_worth_independent, above = count(above), independent);
-            tr!(of_needed, what, needed = count(needed))
-        }
-        NotCompared::Equal => tr!(the_largest_are_equal),
-    }
-}
-
-fn not_compared(why: NotCompared) -> String {
-    tr!(not_compared_why, why = reason(why))
 }
 
 /// Not of significance: the figure is of these very runs.
@@ -65,6 +39,39 @@ impl Compared {
         } else {
             figure.to_owned()
         }
+    }
+
+    /// `7 independent blocks of idle, 16 needed`.
+    fn reason(&self, (why, side): (NotCompared, Side)) -> String {
+        let (count, counted) = (format::count, format::counted);
+        let whose = match side {
+            Side::First => &self.texts().base,
+            Side::Second => &self.texts().other,
+            Side::Both => texts::each.said(),
+        };
+        let of_needed =
+            |what, needed| tr!(of_needed, what = tr!(what_of_whose, what, whose), needed);
+        match why {
+            NotCompared::NoSamples if side == Side::Both => tr!(neither_has_samples),
+            NotCompared::NoSamples => tr!(has_no_samples, whose),
+            NotCompared::Threads => tr!(runs_differ_in_threads),
+            NotCompared::FewSamples { samples, needed } => {
+                of_needed(counted(samples, texts::n_samples), count(needed))
+            }
+            NotCompared::FewBlocks { blocks, needed } => {
+                of_needed(counted(blocks, texts::n_independent_blocks), count(needed))
+            }
+            NotCompared::FewAbove { independent, needed, above } => {
+                let independent = counted(independent, texts::n_independent_samples);
+                let what = tr!(above_worth_independent, above = count(above), whose, independent);
+                tr!(of_needed, what, needed = count(needed))
+            }
+            NotCompared::Equal => tr!(the_largest_are_equal),
+        }
+    }
+
+    fn not_compared(&self, why: (NotCompared, Side)) -> String {
+        tr!(not_compared_why, why = self.reason(why))
     }
 
     /// A figure in a table. Of jitter, which is less than 1 µs on most machines, with three digits.
@@ -220,9 +227,10 @@ impl Compared {
                 self.named(&one.level.to_string()),
                 value(about[0], one.base_ns),
                 value(about[1], one.other_ns),
-                one.ratio.map_or_else(not_compared, |(lower, upper)| {
-                    format!("{prefix}{}", change(lower, upper))
-                }),
+                match one.ratio {
+                    Ok((lower, upper)) => format!("{prefix}{}", change(lower, upper)),
+                    Err(why) => self.not_compared(why),
+                },
             ]
         }));
         let maximum = &self.comparison.maximum;
@@ -230,7 +238,7 @@ impl Compared {
             self.named("max"),
             value("", maximum.base_ns),
             value("", maximum.other_ns),
-            maximum.test.as_ref().map_or_else(|why| not_compared(*why), of_blocks),
+            maximum.test.as_ref().map_or_else(|why| self.not_compared(*why), of_blocks),
         ]);
         rows.extend(of_the_largest(maximum));
         if let Some(rate) = &self.comparison.rate {
@@ -471,14 +479,14 @@ impl Comparisons {
     /// For programs. Ratios are second over first.
     pub fn json(&self) -> Value {
         in_language(Language::English, || {
-            let quantile = |one: &QuantileDifference| {
+            let quantile = |compared: &Compared, one: &QuantileDifference| {
                 let (lower, upper) = one.ratio.ok().unzip();
                 json!({
                     "figure": one.level.to_string(),
                     "base_ns": one.base_ns, "other_ns": one.other_ns,
                     "ratio_lower": lower, "ratio_upper": upper,
                     "significant": one.is_significant(),
-                    "reason": one.ratio.err().map(reason),
+                    "reason": one.ratio.err().map(|why| compared.reason(why)),
                 })
             };
             let rate = |one: &RateDifference| {
@@ -488,7 +496,7 @@ impl Comparisons {
                     "significant": one.is_significant(),
                 })
             };
-            let maximum = |one: &MaximumDifference| {
+            let maximum = |compared: &Compared, one: &MaximumDifference| {
                 let test = one.test.ok();
                 json!({
                     "base_ns": one.base_ns, "other_ns": one.other_ns, "largest": one.largest,
@@ -498,7 +506,7 @@ impl Comparisons {
                     "of_other": test.map(|test| test.worst.1),
                     "expected_of_other": test.map(|test| test.expected),
                     "significant": one.is_significant(),
-                    "reason": one.test.err().map(reason),
+                    "reason": one.test.err().map(|why| compared.reason(why)),
                 })
             };
             let sd = |one: &SpreadDifference| {
@@ -541,9 +549,9 @@ impl Comparisons {
                     "quantity": compared.quantity,
                     "sd": spread.as_ref().map(sd),
                     "peak_to_peak": spread.as_ref().map(peak_to_peak),
-                    "quantiles": quantiles.iter().map(quantile).collect::<Vec<_>>(),
+                    "quantiles": quantiles.iter().map(|one| quantile(compared, one)).collect::<Vec<_>>(),
                     "rate": beyond.as_ref().map(rate),
-                    "maximum": maximum(latest),
+                    "maximum": maximum(compared, latest),
                     "blocks": blocks,
                     "between_runs": between_runs,
                     "notes": compared.notes(),
@@ -580,14 +588,18 @@ mod tests {
             comparison: compare(&Group::default(), &Group::default()),
             quantity: Quantity::Latency,
             observed: [true, false],
-            texts: crate::language::InEach::default(),
+            texts: crate::language::InEach::new(|| Texts {
+                base: "idle".into(),
+                other: "busy".into(),
+                ..Texts::default()
+            }),
         };
         let Comparison { quantiles, maximum, .. } = &mut compared.comparison;
         let why = [
-            NotCompared::NoSamples,
-            NotCompared::FewBlocks { blocks: 7, needed: 16 },
-            NotCompared::FewAbove { independent: 1, needed: 7, above: 300 },
-            NotCompared::FewSamples { samples: 990, needed: 1_000 },
+            (NotCompared::NoSamples, Side::Second),
+            (NotCompared::FewBlocks { blocks: 7, needed: 16 }, Side::First),
+            (NotCompared::FewAbove { independent: 1, needed: 7, above: 300 }, Side::Second),
+            (NotCompared::FewSamples { samples: 990, needed: 1_000 }, Side::Both),
         ];
         for (quantile, why) in quantiles.iter_mut().zip(why) {
             (quantile.base_ns, quantile.other_ns) = (Some(12_900_000), Some(23_000));
@@ -596,23 +608,33 @@ mod tests {
         quantiles[4].base_ns = Some(246_000_000);
         quantiles[4].ratio = Ok((0.5, 0.6));
         (maximum.base_ns, maximum.other_ns) = (Some(246_000_000), None);
-        (maximum.largest, maximum.test) = ((20, 0), Err(NotCompared::Threads));
+        (maximum.largest, maximum.test) = ((20, 0), Err((NotCompared::Threads, Side::Both)));
         let row = |name: &str, base: &str, other: &str, verdict: &str| {
             [name, base, other, verdict].map(str::to_owned)
         };
         assert_eq!(
             compared.rows(),
             [
-                row("p50", "12,900.0", "~23.0", "not compared: one has no samples"),
-                row("p90", "12,900.0", "~23.0", "not compared: 7 independent blocks, 16 needed"),
+                row("p50", "12,900.0", "~23.0", "not compared: busy has no samples"),
+                row(
+                    "p90",
+                    "12,900.0",
+                    "~23.0",
+                    "not compared: 7 independent blocks of idle, 16 needed"
+                ),
                 row(
                     "p99",
                     "12,900.0",
                     "~23.0",
-                    "not compared: the 300 samples above it come in bursts and are worth 1 \
+                    "not compared: the 300 samples of busy above it come in bursts and are worth 1 \
                      independent sample, 7 needed"
                 ),
-                row("p99.9", "12,900.0", "~23.0", "not compared: 990 samples, 1,000 needed"),
+                row(
+                    "p99.9",
+                    "12,900.0",
+                    "~23.0",
+                    "not compared: 990 samples of each, 1,000 needed"
+                ),
                 row("p99.99", "246,000.0", "–", "40 to 50 % lower"),
                 row(
                     "max",
