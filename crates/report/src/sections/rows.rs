@@ -92,9 +92,9 @@ impl Rows {
         )
     }
 
-    /// The heading of how many there are: events are due at no time.
+    /// The heading of how many there are: events are due at no time, and may be among several.
     pub(crate) fn due(self) -> Text {
-        self.pick(texts::due, texts::due, texts::events, texts::due)
+        self.pick(texts::due, texts::due, texts::events, texts::measurements)
     }
 
     /// The one that is about these.

@@ -183,7 +183,9 @@ fn recordings_of_several_probes_each_say_what_they_measured() {
         assert!(english.contains(line), "{line} in {english}");
     }
     assert!(
-        english.contains(" measurements on time") && !english.contains("activations on time"),
+        english.contains(" | measurements | on time | late |")
+            && english.contains(" measurements on time")
+            && !english.contains("activations on time"),
         "{english}"
     );
     assert!(
