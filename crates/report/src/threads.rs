@@ -50,9 +50,11 @@ fn threads(recorded: &Recorded) -> impl Iterator<Item = (&Thread, &Statistics)> 
 /// `parity_min`.
 type FurtherColumn<'a> = (&'a str, ColumnUnit);
 
-/// Further columns of all these recordings, in the order in which they are met.
+/// Further columns of all these recordings, in the order in which they are met. Names have no
+/// figures.
 fn further_columns(recordings: &[Recorded]) -> Vec<FurtherColumn<'_>> {
     let others = recordings.iter().flat_map(|recorded| recorded.document.probe.others());
+    let others = others.filter(|(_, column)| !column.is_of_names());
     each_once(others.map(|(_, column)| (column.name.as_ref(), column.unit)))
 }
 
@@ -87,7 +89,8 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
                 thread.index.to_string(),
                 probe.cpu_text(thread),
             ];
-            cells.push(thread.interval_ns.0.to_string());
+            // What no thread planned has no interval.
+            cells.push(text(probe.is_planned().then_some(thread.interval_ns.0)));
             let accounts = Accounts::from_thread(thread, probe, statistics);
             cells.extend(accounts.all().into_iter().chain([accounts.lost()]).map(text));
             cells.extend(latencies(Some(Latencies::due(statistics))));
@@ -259,7 +262,7 @@ mod tests {
     use super::*;
     use crate::sections::accounts::in_words;
     use crate::synthetic::Synthetic;
-    use model::{Beside, Column, RowCounts};
+    use model::{Beside, Column, RowCounts, RowKind};
     use plan::{Policy, Scheduling};
     use stats::{Activations, AfterOverrun, Span, analyse};
 
@@ -345,6 +348,21 @@ mod tests {
         );
         let cyclic = threads_markdown(&recordings[..1], Language::English);
         assert!(!cyclic.contains("Probe") && !cyclic.contains("column"), "{cyclic}");
+    }
+
+    /// A CPU's number had a mean, and events the interval of the thread that read them.
+    #[test]
+    fn names_have_no_figures_and_events_no_interval() {
+        let mut events = Synthetic::idle().threads(1).samples(&[1_000, 2_500]).build();
+        let probe = &mut events.document.probe;
+        (probe.rows, probe.overrun_column) = (RowKind::Events, None);
+        let on_cpu =
+            Column { name: Column::ON_CPU.into(), unit: ColumnUnit::Count, meaning: "CPU".into() };
+        probe.columns.push(on_cpu);
+        let csv = threads_csv(&[events]);
+        let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+        assert!(rows[0].iter().all(|heading| !heading.starts_with(Column::ON_CPU)), "{csv}");
+        assert_eq!((rows[0][3], rows[1][3]), ("interval_ns", ""));
     }
 
     /// What threads got, and not what was asked for. Of a thread that only reads it says nothing.

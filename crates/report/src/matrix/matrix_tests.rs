@@ -567,6 +567,24 @@ fn what_others_published_stands_beside_it() {
     assert_eq!(json["combinations"][2]["published"], json!([]));
 }
 
+/// Events had the interval of the thread that read them.
+#[test]
+fn events_have_no_interval() {
+    let rows = [vec![Some("none".to_owned())]];
+    let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
+    let mut recorded = Synthetic::idle().threads(2).build();
+    let probe = &mut recorded.document.probe;
+    (probe.rows, probe.overrun_column) = (model::RowKind::Events, None);
+    recorded.document.threads[1].interval_ns = plan::Nanos(2_000_000);
+    matrix.add(0, 1, recorded);
+    let csv = matrix.csv();
+    assert_eq!(csv.lines().count(), 2);
+    let cells: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    let at = cells[0].iter().position(|heading| *heading == "interval_ns").unwrap();
+    assert_eq!(cells[1][at], "");
+    assert_eq!(matrix.json()["combinations"][0]["interval_ns"], Value::Null);
+}
+
 /// A single recording said so, a folder did not.
 #[test]
 fn a_row_whose_run_json_contradicts_its_samples_says_so() {
@@ -580,7 +598,7 @@ fn a_row_whose_run_json_contradicts_its_samples_says_so() {
     let why = "figures in run.json contradict its samples: teiji verify lists the differences";
     assert_eq!(matrix.json()["combinations"][0]["caveats"], json!([why]));
     assert!(matrix.text(English).replace('\n', " ").contains(why));
-    let mut unread = Synthetic::idle().threads(1).samples(&[5_000; 20]).build();
+    let mut unread = Synthetic::idle().threads(1).samples(&[6_000; 20]).build();
     unread.document.warnings =
         vec![model::Warning::TraceEventsLost { events: 3, buffer_kib: 64, unfollowed: 0 }];
     matrix.add(0, 2, unread);
