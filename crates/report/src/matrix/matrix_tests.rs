@@ -567,6 +567,33 @@ fn what_others_published_stands_beside_it() {
     assert_eq!(json["combinations"][2]["published"], json!([]));
 }
 
+/// A table of several probes, each with settings of its own, had lines of 155 columns.
+#[test]
+fn factors_that_others_determine_are_given_up_last() {
+    let row = |values: [&str; 8]| values.map(|value| Some(value.to_owned())).to_vec();
+    let rows = [
+        row(["cyclic", "fifo", "90", "locked", "held at 0", "0-1", "1ms", "none"]),
+        row(["cyclic", "fifo", "90", "locked", "held at 0", "0-1", "1ms", "cpu@50%"]),
+        row(["noise", "other", "none", "not locked", "not held", "1 thread on any", "1s", "none"]),
+        row(["stream", "–", "–", "–", "–", "–", "–", "none"]),
+    ];
+    let factors = ["probe", "policy", "prio", "memory", "cpu_dma_latency", "cpus", "interval"];
+    let factors = factors.map(str::to_owned).into_iter().chain(["load".to_owned()]).collect();
+    let mut matrix = Matrix::new(None, factors, rows.into_iter());
+    for row in 0..4 {
+        matrix.add(row, 1, Synthetic::idle().seed(row as u64).build());
+    }
+    let text = matrix.text(English);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let head = text.lines().find(|line| line.starts_with("probe ")).unwrap();
+    let names: Vec<&str> =
+        head.split("  ").map(str::trim).filter(|name| !name.is_empty()).collect();
+    let kept =
+        ["probe", "policy", "prio", "memory", "cpu_dma_latency", "load", "p99", "max", "late"];
+    assert_eq!(names, kept);
+    assert!(text.replace('\n', " ").contains("skipped, interval, cpus. For"), "{text}");
+}
+
 /// Events had the interval of the thread that read them.
 #[test]
 fn events_have_no_interval() {

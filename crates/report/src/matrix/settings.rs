@@ -2,6 +2,7 @@
 //! What recordings that were not made by one plan can differ in: read from the recordings, written
 //! as a plan writes it.
 
+use crate::format;
 use crate::sections::{co_kernel, columns};
 use model::{Document, TakenBy, Warning, kernel_arguments};
 use plan::{CpuList, Length, LoadSpec, Nanos, Scheduling, Unit};
@@ -74,7 +75,7 @@ pub fn in_force(document: &Document) -> Vec<InForce> {
 fn cpus(document: &Document) -> String {
     match document.threads.iter().filter(|thread| !thread.pinned).count() {
         0 => CpuList::format(&document.run.cpus),
-        unbound => format!("{unbound} threads on any"),
+        unbound => format!("{} on any", format::counted_in_english(unbound as u64, "thread")),
     }
 }
 
@@ -196,8 +197,9 @@ mod tests {
         let held = of(&document, "cpu_dma_latency");
         assert_eq!(held.as_deref(), Some("not held (asked for: held at 0)"));
         document.threads.iter_mut().for_each(|thread| thread.pinned = false);
-        let threads = document.threads.len();
-        assert_eq!(of(&document, "cpus"), Some(format!("{threads} threads on any")));
+        assert_eq!(of(&document, "cpus").as_deref(), Some("2 threads on any"));
+        document.threads.pop();
+        assert_eq!(of(&document, "cpus").as_deref(), Some("1 thread on any"));
     }
 
     /// A table gave them the interval, policy and length of the thread that observed.

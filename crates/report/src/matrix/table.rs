@@ -192,8 +192,17 @@ impl Table {
         (lines, columns.iter().filter(|column| self.is_text(**column)).count())
     }
 
+    /// How many different lines these columns tell apart.
+    fn different(&self, columns: &[usize]) -> usize {
+        let values = |line: &'_ Line| {
+            columns.iter().map(|column| line.cells[*column].clone()).collect::<Vec<_>>()
+        };
+        self.lines.iter().map(values).collect::<BTreeSet<_>>().len()
+    }
+
     /// The columns that a terminal has room for; factors that are left out as all combinations have
-    /// one value of them, `interval=1ms`; and figures that are left out.
+    /// one value of them, `interval=1ms`; and what else is left out: figures, and then factors that
+    /// the others determine, as probes have settings of their own.
     fn shown_in_terminal(&self) -> (Vec<usize>, Vec<String>, Vec<&str>) {
         let mut columns = self.columns();
         let (mut alike, mut left_out) = (Vec::new(), Vec::new());
@@ -217,6 +226,23 @@ impl Table {
                 alike.push(format!("{name}={}", self.lines[0].cells[column]));
             } else {
                 left_out.push(name);
+            }
+        }
+        let is_too_wide = |columns: &[usize]| {
+            let (mut lines, texts) = self.shown(columns);
+            clip_texts(&mut lines, texts);
+            aligned_width(&lines) > WIDTH
+        };
+        let mut factors: Vec<usize> =
+            columns.iter().copied().filter(|column| *column < self.factors).collect();
+        let all = self.different(&factors);
+        for factor in factors.clone().into_iter().rev() {
+            let others: Vec<usize> =
+                factors.iter().copied().filter(|column| *column != factor).collect();
+            if is_too_wide(&columns) && self.different(&others) == all {
+                columns.retain(|column| *column != factor);
+                left_out.push(self.head[factor].name.as_str());
+                factors = others;
             }
         }
         (columns, alike, left_out)
