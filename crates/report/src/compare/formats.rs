@@ -647,6 +647,30 @@ mod tests {
         );
     }
 
+    /// A combination of nothing but a plan's `[measure]` was "01", by its file.
+    #[test]
+    fn a_group_of_one_goes_by_one_name() {
+        let group = |name: &str| {
+            let mut one = crate::synthetic::Synthetic::hackbench().title("01").build();
+            one.document.run.title = None;
+            Repeats {
+                recordings: vec![one],
+                group: Group::default(),
+                called: Some(name.to_owned()),
+                runs: Vec::new(),
+                identical: 0,
+            }
+        };
+        let texts = Texts::new(&group("settings of [measure]"), &group("policy=other"));
+        assert_eq!(
+            texts.caveats[..2],
+            [
+                "settings of [measure] and policy=other: steal time 1.0 % (100 ms) on CPU 0",
+                "settings of [measure] and policy=other: clocksource changed from tsc to hpet"
+            ]
+        );
+    }
+
     /// Both were cut to 12 letters, whatever room there was.
     #[test]
     fn a_headline_has_as_much_of_two_names_as_it_has_room_for() {

@@ -77,6 +77,16 @@ impl Repeats {
             .map(|text| text.trim_end().to_owned())
     }
 
+    /// Each of its recordings; a single one goes by the group's name.
+    fn overviews(&self) -> impl Iterator<Item = Overview<'_>> {
+        self.recordings.iter().map(|recorded| match &self.called {
+            Some(name) if self.recordings.len() == 1 => {
+                Overview { name: name.clone(), ..Overview::new(recorded) }
+            }
+            _ => Overview::new(recorded),
+        })
+    }
+
     /// `vanilla`, or `vanilla and 2 more`.
     fn name(&self) -> String {
         if let Some(name) = &self.called {
@@ -190,7 +200,7 @@ impl Texts {
         let incomparable =
             incomparable(&both.iter().map(|recorded| &recorded.document).collect::<Vec<_>>());
         let mut reservations = incomparable.clone();
-        let all: Vec<Overview<'_>> = both.iter().map(|recorded| Overview::new(recorded)).collect();
+        let all: Vec<Overview<'_>> = base.overviews().chain(other.overviews()).collect();
         let mut caveats = cautions::of_each(&all);
         let apart = cautions::between(&all, base.recordings.len());
         let (of_base, of_other) = all.split_at(base.recordings.len());

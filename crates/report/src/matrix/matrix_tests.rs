@@ -594,6 +594,18 @@ fn factors_that_others_determine_are_given_up_last() {
     assert!(text.replace('\n', " ").contains("skipped, interval, cpus. For"), "{text}");
 }
 
+/// It was "all runs", beside another combination, where a dry run says what it is.
+#[test]
+fn a_combination_of_no_factor_has_the_settings_of_measure() {
+    let rows = [None, Some("other".to_owned())].map(|policy| vec![policy]);
+    let mut matrix = Matrix::new(None, vec!["policy".into()], rows.into_iter());
+    matrix.add(0, 1, Synthetic::idle().build());
+    matrix.add(1, 1, Synthetic::idle().seed(2).build());
+    let sets = matrix.alike_by("policy", English).unwrap();
+    let names: Vec<&str> = sets[0].rows.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["settings of [measure]", "policy=other"]);
+}
+
 /// Events had the interval of the thread that read them.
 #[test]
 fn events_have_no_interval() {

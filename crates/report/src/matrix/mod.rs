@@ -267,7 +267,11 @@ impl Matrix {
             })
         };
         let values: Vec<String> = self.varied.iter().filter_map(named).collect();
-        if values.is_empty() { tr!(all_runs) } else { values.join(texts::comma.said()) }
+        match values.as_slice() {
+            [] if self.rows.len() > 1 => tr!(settings_of_measure),
+            [] => tr!(all_runs),
+            values => values.join(texts::comma.said()),
+        }
     }
 
     /// Some of these rows by name: `a; b; 52 more`. Names have commas of their own.

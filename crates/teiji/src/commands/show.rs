@@ -24,7 +24,7 @@ pub struct Args {
     /// Comma-separated values, ns: a row per thread, or per combination of a plan
     #[arg(long, group = "form")]
     csv: bool,
-    /// The same rows in one table of Markdown, µs
+    /// The same rows in tables of Markdown, µs
     #[arg(long, group = "form")]
     md: bool,
     /// JSON: run.json, or an array of them for several recordings, or the table of a plan
