@@ -47,7 +47,7 @@ fn lines(compared: &Compared) -> Vec<Line> {
             lower: rate.lower,
             upper: rate.upper,
             significant: rate.is_significant(),
-            words: super::formats::how_often(rate),
+            words: super::words::how_often(rate),
         }
     });
     let spread = comparison.spread.as_ref().and_then(|spread| {

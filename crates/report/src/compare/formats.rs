@@ -1,256 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A comparison for people and for programs: text, Markdown and JSON.
 
-use super::{Compared, Comparisons, Repeats, Texts};
-use crate::format::list;
-use crate::format::{self, ratio};
-use crate::gate::change;
+use super::{Compared, Comparisons, Repeats};
+use crate::format;
 use crate::language::{Language, in_language, texts, tr};
 use crate::page::localised::markdown;
 use crate::page::rendered;
 use crate::paint::Paint;
-use crate::sections::latencies::OrNothing;
-use crate::sections::verdict::fitting;
 use crate::terminal::text::{self, Table};
 use askama::Template;
-use model::Quantity;
 use serde_json::{Value, json};
-use stats::{
-    BlockMaxima, Comparison, MaximumDifference, NotCompared, QuantileDifference, RateDifference,
-    Side, SpreadDifference,
-};
+use stats::{Comparison, MaximumDifference, QuantileDifference, RateDifference, SpreadDifference};
 use std::fmt::Write as _;
 
-/// `p99.9 is 31 to 44 % lower`.
-fn changed(figure: &str, (lower, upper): (f64, f64)) -> String {
-    tr!(figure_is_change, figure, change = change(lower, upper))
-}
-
-/// Not of significance: the figure is of these very runs.
-fn not_judged() -> String {
-    tr!(runs_grows_their_length)
-}
-
 impl Compared {
-    /// A figure by its name: of jitter, one of its size.
-    pub(super) fn named(&self, figure: &str) -> String {
-        if self.quantity == Quantity::Jitter {
-            tr!(size_of_jitter_figure, figure)
-        } else {
-            figure.to_owned()
-        }
-    }
-
-    /// `7 independent blocks of idle, 16 needed`.
-    fn reason(&self, (why, side): (NotCompared, Side)) -> String {
-        let (count, counted) = (format::count, format::counted);
-        let whose = match side {
-            Side::First => &self.texts().base,
-            Side::Second => &self.texts().other,
-            Side::Both => texts::each.said(),
-        };
-        let of_needed =
-            |what, needed| tr!(of_needed, what = tr!(what_of_whose, what, whose), needed);
-        match why {
-            NotCompared::NoSamples if side == Side::Both => tr!(neither_has_samples),
-            NotCompared::NoSamples => tr!(has_no_samples, whose),
-            NotCompared::Threads => tr!(runs_differ_in_threads),
-            NotCompared::FewSamples { samples, needed } => {
-                of_needed(counted(samples, texts::n_samples), count(needed))
-            }
-            NotCompared::FewBlocks { blocks, needed } => {
-                of_needed(counted(blocks, texts::n_independent_blocks), count(needed))
-            }
-            NotCompared::FewAbove { independent, needed, above } => {
-                let independent = counted(independent, texts::n_independent_samples);
-                let what = tr!(above_worth_independent, above = count(above), whose, independent);
-                tr!(of_needed, what, needed = count(needed))
-            }
-            NotCompared::Equal => tr!(the_largest_are_equal),
-        }
-    }
-
-    fn not_compared(&self, why: (NotCompared, Side)) -> String {
-        tr!(not_compared_why, why = self.reason(why))
-    }
-
-    /// A figure in a table. Of jitter, which is less than 1 µs on most machines, with three digits.
-    fn micros(&self, ns: i64) -> String {
-        if self.quantity == Quantity::Latency {
-            format::micros(ns)
-        } else {
-            format::fine_micros(ns)
-        }
-    }
-
-    fn rows_of_spread(&self) -> Vec<[String; 4]> {
-        let Some(spread) = &self.comparison.spread else { return Vec::new() };
-        let prefix = if spread.is_significant() { "" } else { texts::not_significant.said() };
-        let verdict = match spread.ratio {
-            Some((lower, upper)) => format!("{prefix}{}", change(lower, upper)),
-            None => tr!(too_few_independent_samples),
-        };
-        let sd = |ns: f64| self.micros(format::rounded(ns));
-        vec![
-            ["sd".to_owned(), sd(spread.base_sd_ns), sd(spread.other_sd_ns), verdict],
-            [
-                tr!(peak_to_peak),
-                self.micros(spread.base_peak_to_peak_ns),
-                self.micros(spread.other_peak_to_peak_ns),
-                not_judged(),
-            ],
-        ]
-    }
-
-    /// Whether any of its figures is significant.
-    pub(super) fn differs(&self) -> bool {
-        let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
-        quantiles.iter().any(QuantileDifference::is_significant)
-            || maximum.is_significant()
-            || self.rate().is_some()
-            || spread.is_some_and(|spread| spread.is_significant())
-    }
-
-    /// The rate beyond a limit, where it differs significantly.
-    fn rate(&self) -> Option<&RateDifference> {
-        self.comparison.rate.as_ref().filter(|rate| rate.is_significant())
-    }
-
-    /// `35.3 µs is exceeded 0.09 to 0.89 times as often`, where that is significant.
-    fn rate_in_words(&self) -> Option<String> {
-        let rate = self.rate()?;
-        let limit = format::latency(rate.limit_ns);
-        Some(tr!(beyond_limit_how_often, limit, how_often = how_often(rate)))
-    }
-
-    /// The significant difference that is farthest out in the tail, or that there is none.
-    pub(super) fn headline(&self) -> String {
-        let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
-        let is_compared = quantiles.iter().any(|one| one.ratio.is_ok()) || maximum.test.is_ok();
-        let quantile = || {
-            let largest = quantiles.iter().rfind(|one| one.is_significant())?;
-            let name = self.named(&largest.level.to_string());
-            let (lower, upper) = largest.ratio.ok()?;
-            Some(tr!(figure_change, figure = name, change = change(lower, upper)))
-        };
-        let of_spread = || {
-            let ratio = spread.filter(|spread| spread.is_significant())?.ratio?;
-            let figure = format::capitalised(texts::the_standard_deviation.said());
-            Some(tr!(figure_change, figure, change = change(ratio.0, ratio.1)))
-        };
-        let found = quantile().or_else(of_spread).unwrap_or_else(|| {
-            format::capitalised(&if maximum.is_significant() {
-                tr!(largest_latencies_differ)
-            } else if let Some(rate) = self.rate_in_words() {
-                rate
-            } else if !is_compared && spread.is_none() {
-                tr!(too_few_independent_samples)
-            } else {
-                tr!(no_significant_difference)
-            })
-        });
-        let Texts { base: first, other: second, .. } = self.texts();
-        let clipped = |max| [first, second].map(|name| format::clip(name, max));
-        let whole = [first.clone(), second.clone()];
-        // As much of both as there is room for.
-        let named = std::iter::once(whole).chain((12..=40).rev().map(clipped));
-        let named = named.filter(|[first, second]| first != second);
-        let in_words = [texts::first, texts::second].map(|name| name.said().to_owned());
-        fitting(
-            named
-                .chain([in_words])
-                .map(|[first, second]| tr!(found_second_against_first, found, second, first)),
-        )
-    }
-
-    /// One sentence: which differences are significant, and which are not.
-    pub(super) fn verdict(&self) -> String {
-        let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
-        let spread = spread.and_then(|spread| Some((spread.is_significant(), spread.ratio?)));
-        let is_any =
-            self.comparison.has_ratios() || maximum.is_significant() || self.rate().is_some();
-        if !is_any && spread.is_none() {
-            let Texts { base: first, other: second, unordered, .. } = self.texts();
-            return if unordered.is_empty() {
-                tr!(second_against_first_too, second, first)
-            } else {
-                tr!(second_against_first_not, second, first)
-            };
-        }
-        let ratios = quantiles.iter().filter_map(|one| Some((one, one.ratio.ok()?)));
-        let (significant, not): (Vec<_>, Vec<_>) =
-            ratios.partition(|(one, _)| one.is_significant());
-        let name = |one: &QuantileDifference| self.named(&one.level.to_string());
-        let of_spread = spread.filter(|(is_significant, _)| *is_significant);
-        let mut parts: Vec<String> = of_spread
-            .iter()
-            .map(|(_, ratio)| changed(texts::the_standard_deviation.said(), *ratio))
-            .collect();
-        parts.extend(significant.into_iter().map(|(one, ratio)| changed(&name(one), ratio)));
-        parts.extend(self.rate_in_words());
-        let same_spread = spread
-            .filter(|(is_significant, _)| !is_significant)
-            .map(|_| tr!(the_standard_deviation));
-        let mut same: Vec<String> =
-            same_spread.into_iter().chain(not.into_iter().map(|(one, _)| name(one))).collect();
-        if let Ok(test) = &maximum.test {
-            let figure = match self.quantity {
-                Quantity::Jitter => tr!(maximum_size_jitter),
-                _ => tr!(the_maximum),
-            };
-            if test.is_significant {
-                parts.push(tr!(figure_is_change, figure, change = of_blocks(test)));
-            } else {
-                same.push(figure);
-            }
-        }
-        if !same.is_empty() {
-            parts.push(tr!(no_significant_difference_in, figures = list(&same)));
-        }
-        tr!(
-            second_against_first_parts,
-            second = self.texts().other,
-            first = self.texts().base,
-            parts = parts.join(texts::semicolon.said())
-        )
-    }
-
-    pub(super) fn rows(&self) -> Vec<[String; 4]> {
-        let about = self.observed.map(|observed| if observed { "" } else { "~" });
-        let mut rows = self.rows_of_spread();
-        let value = |about: &str, ns: Option<i64>| {
-            ns.map(|ns| format!("{about}{}", self.micros(ns))).or_nothing()
-        };
-        rows.extend(self.comparison.quantiles.iter().map(|one| {
-            let prefix = if one.is_significant() { "" } else { texts::not_significant.said() };
-            [
-                self.named(&one.level.to_string()),
-                value(about[0], one.base_ns),
-                value(about[1], one.other_ns),
-                match one.ratio {
-                    Ok((lower, upper)) => format!("{prefix}{}", change(lower, upper)),
-                    Err(why) => self.not_compared(why),
-                },
-            ]
-        }));
-        let maximum = &self.comparison.maximum;
-        rows.push([
-            self.named("max"),
-            value("", maximum.base_ns),
-            value("", maximum.other_ns),
-            maximum.test.as_ref().map_or_else(|why| self.not_compared(*why), of_blocks),
-        ]);
-        rows.extend(of_the_largest(maximum));
-        if let Some(rate) = &self.comparison.rate {
-            let share = |(beyond, of): (u64, u64)| {
-                tr!(n_of_all, n = format::count(beyond), all = format::count(of))
-            };
-            let name = self.named(&format!(">{}", format::latency(rate.limit_ns)));
-            rows.push([name, share(rate.base), share(rate.other), times(rate)]);
-        }
-        rows
-    }
-
     /// The figures with what they show.
     fn table_in_text(&self, out: &mut String) {
         let rows = self.rows();
@@ -279,80 +42,6 @@ impl Compared {
         };
         text::wrapped(out, "", &what);
     }
-
-    /// What to keep in mind.
-    pub(super) fn notes(&self) -> Vec<String> {
-        let mut notes = self.texts().reservations.clone();
-        let unordered = &self.texts().unordered;
-        if !unordered.is_empty() {
-            notes.push(tr!(no_samples_in_recordings, recordings = list(unordered)));
-        }
-        let Comparison { quantiles, maximum, .. } = &self.comparison;
-        let is_known = |one: &QuantileDifference| one.base_ns.or(one.other_ns).is_some();
-        if self.observed.contains(&false) && quantiles.iter().any(is_known) {
-            notes.push(tr!(all_threads_runs_together));
-        }
-        notes.extend(maximum.test.as_ref().ok().map(what_worst_blocks_are));
-        if !self.comparison.between_runs {
-            notes.push(tr!(few_runs_each_holds));
-        }
-        notes
-    }
-}
-
-/// `lower: the second has 3 of the 20 worst blocks, 10.0 expected`.
-fn of_blocks(test: &BlockMaxima) -> String {
-    let (base, n) = test.worst;
-    let expected = format!("{:.1}", test.expected);
-    let blocks = tr!(second_has_n_worst_blocks, n, all = base + n, expected);
-    let lead = match test.is_significant {
-        false => texts::not_significant,
-        true if n as f64 > test.expected => texts::higher_lead,
-        true => texts::lower_lead,
-    };
-    let but = if test.disagrees { texts::but_largest_in_other.said() } else { "" };
-    format!("{}{blocks}{but}", lead.said())
-}
-
-/// From which group the largest latencies are, one by one; none where all are equal.
-fn of_the_largest(maximum: &MaximumDifference) -> Option<[String; 4]> {
-    let (base, other) = maximum.largest;
-    (base + other > 0).then(|| {
-        let name = tr!(largest_n, n = base + other);
-        [name, base.to_string(), other.to_string(), tr!(raw_count_of_samples)]
-    })
-}
-
-fn what_worst_blocks_are(test: &BlockMaxima) -> String {
-    let (base, other) = test.blocks;
-    let [latencies, base, other] = [test.latencies, base as u64, other as u64].map(format::count);
-    tr!(worst_blocks_are, latencies, base, other, all = test.worst.0 + test.worst.1)
-}
-
-/// `2.1 to 3.4 times as often`.
-pub(super) fn how_often(rate: &RateDifference) -> String {
-    // What two digits show as 0.00 is no bound.
-    let is_nothing = |ratio: f64| ratio < 0.005;
-    match rate.upper {
-        Some(upper) if is_nothing(upper) => tr!(less_than_0_01_times),
-        Some(upper) if is_nothing(rate.lower) => {
-            tr!(most_high_times_often, high = ratio(upper))
-        }
-        None if is_nothing(rate.lower) => tr!(the_ratio_is_inconclusive),
-        Some(upper) => {
-            tr!(low_high_times_often, low = ratio(rate.lower), high = ratio(upper))
-        }
-        None => tr!(least_low_times_often, low = ratio(rate.lower)),
-    }
-}
-
-/// The same with whether that is more than chance.
-fn times(rate: &RateDifference) -> String {
-    format!(
-        "{}{}",
-        if rate.is_significant() { "" } else { texts::not_significant.said() },
-        how_often(rate)
-    )
 }
 
 #[derive(Template)]
@@ -538,6 +227,8 @@ impl Comparisons {
                         |fact| json!({ "fact": fact.name, "base": fact.base, "other": fact.other }),
                     )
                     .collect();
+                let of_quantiles: Vec<Value> =
+                    quantiles.iter().map(|one| quantile(compared, one)).collect();
                 json!({
                     "base": compared.texts().base,
                     "base_quantiles_observed": compared.observed[0],
@@ -549,7 +240,7 @@ impl Comparisons {
                     "quantity": compared.quantity,
                     "sd": spread.as_ref().map(sd),
                     "peak_to_peak": spread.as_ref().map(peak_to_peak),
-                    "quantiles": quantiles.iter().map(|one| quantile(compared, one)).collect::<Vec<_>>(),
+                    "quantiles": of_quantiles,
                     "rate": beyond.as_ref().map(rate),
                     "maximum": maximum(compared, latest),
                     "blocks": blocks,
@@ -566,138 +257,6 @@ impl Comparisons {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stats::{Group, compare};
-
-    #[test]
-    fn a_ratio_that_shows_as_nothing_is_no_bound() {
-        let often = |lower: f64, upper: Option<f64>| {
-            how_often(&RateDifference { limit_ns: 1, base: (0, 10), other: (0, 10), lower, upper })
-        };
-        assert_eq!(often(2.1, Some(3.4)), "2.10 to 3.40 times as often");
-        assert_eq!(often(66.44, Some(1_733.41)), "66 to 1,733 times as often");
-        assert_eq!(often(0.0, Some(3.4)), "at most 3.40 times as often");
-        assert_eq!(often(2.1, None), "at least 2.10 times as often");
-        assert_eq!(often(0.001, None), "the ratio is inconclusive");
-        assert_eq!(often(0.0, Some(0.004)), "less than 0.01 times as often");
-    }
-
-    /// Each figure has a row: both values, and the ratio or why there is none.
-    #[test]
-    fn each_quantile_has_its_row() {
-        let mut compared = Compared {
-            comparison: compare(&Group::default(), &Group::default()),
-            quantity: Quantity::Latency,
-            observed: [true, false],
-            texts: crate::language::InEach::new(|| Texts {
-                base: "idle".into(),
-                other: "busy".into(),
-                ..Texts::default()
-            }),
-        };
-        let Comparison { quantiles, maximum, .. } = &mut compared.comparison;
-        let why = [
-            (NotCompared::NoSamples, Side::Second),
-            (NotCompared::FewBlocks { blocks: 7, needed: 16 }, Side::First),
-            (NotCompared::FewAbove { independent: 1, needed: 7, above: 300 }, Side::Second),
-            (NotCompared::FewSamples { samples: 990, needed: 1_000 }, Side::Both),
-        ];
-        for (quantile, why) in quantiles.iter_mut().zip(why) {
-            (quantile.base_ns, quantile.other_ns) = (Some(12_900_000), Some(23_000));
-            quantile.ratio = Err(why);
-        }
-        quantiles[4].base_ns = Some(246_000_000);
-        quantiles[4].ratio = Ok((0.5, 0.6));
-        (maximum.base_ns, maximum.other_ns) = (Some(246_000_000), None);
-        (maximum.largest, maximum.test) = ((20, 0), Err((NotCompared::Threads, Side::Both)));
-        let row = |name: &str, base: &str, other: &str, verdict: &str| {
-            [name, base, other, verdict].map(str::to_owned)
-        };
-        assert_eq!(
-            compared.rows(),
-            [
-                row("p50", "12,900.0", "~23.0", "not compared: busy has no samples"),
-                row(
-                    "p90",
-                    "12,900.0",
-                    "~23.0",
-                    "not compared: 7 independent blocks of idle, 16 needed"
-                ),
-                row(
-                    "p99",
-                    "12,900.0",
-                    "~23.0",
-                    "not compared: the 300 samples of busy above it come in bursts and are worth 1 \
-                     independent sample, 7 needed"
-                ),
-                row(
-                    "p99.9",
-                    "12,900.0",
-                    "~23.0",
-                    "not compared: 990 samples of each, 1,000 needed"
-                ),
-                row("p99.99", "246,000.0", "–", "40 to 50 % lower"),
-                row(
-                    "max",
-                    "246,000.0",
-                    "–",
-                    "not compared: the runs differ in their number of threads"
-                ),
-                row("largest 20", "20", "0", "raw count of samples, bursts included"),
-            ]
-        );
-    }
-
-    /// A combination of nothing but a plan's `[measure]` was "01", by its file.
-    #[test]
-    fn a_group_of_one_goes_by_one_name() {
-        let group = |name: &str| {
-            let mut one = crate::synthetic::Synthetic::hackbench().title("01").build();
-            one.document.run.title = None;
-            Repeats {
-                recordings: vec![one],
-                group: Group::default(),
-                called: Some(name.to_owned()),
-                runs: Vec::new(),
-                identical: 0,
-            }
-        };
-        let texts = Texts::new(&group("settings of [measure]"), &group("policy=other"));
-        assert_eq!(
-            texts.caveats[..2],
-            [
-                "settings of [measure] and policy=other: steal time 1.0 % (100 ms) on CPU 0",
-                "settings of [measure] and policy=other: clocksource changed from tsc to hpet"
-            ]
-        );
-    }
-
-    /// Both were cut to 12 letters, whatever room there was.
-    #[test]
-    fn a_headline_has_as_much_of_two_names_as_it_has_room_for() {
-        let headline = |base: &str, other: &str| {
-            let mut compared = Compared {
-                comparison: compare(&Group::default(), &Group::default()),
-                quantity: Quantity::Latency,
-                observed: [true, true],
-                texts: crate::language::InEach::default(),
-            };
-            compared.texts = crate::language::InEach::new(|| Texts {
-                base: base.into(),
-                other: other.into(),
-                ..Texts::default()
-            });
-            compared.headline()
-        };
-        assert_eq!(
-            headline("debian-amd64-6.1.0-56", "debian-rt-amd64-6.1.0-56"),
-            "Too few independent samples to compare: debian-rt-amd64-6.1… against \
-             debian-amd64-6.1.0-…"
-        );
-        assert_eq!(
-            headline(&format!("{}1", "a".repeat(50)), &format!("{}2", "a".repeat(50))),
-            "Too few independent samples to compare: second against first"
-        );
-    }
 
     #[test]
     fn of_long_facts_only_what_differs_is_shown() {
@@ -718,40 +277,5 @@ mod tests {
         );
         let (base, other) = unlike(&"a ".repeat(80), &"a ".repeat(81));
         assert!(base.chars().count() < 10 && other.chars().count() < 10, "{base:?} {other:?}");
-    }
-
-    /// Counts of latencies, weighted by their clusters, were called latencies and fewer than
-    /// expected, where the first had none of the largest.
-    #[test]
-    fn what_was_counted_is_said() {
-        let test = BlockMaxima {
-            latencies: 128,
-            blocks: (157, 471),
-            worst: (17, 3),
-            expected: 15.0,
-            is_significant: true,
-            disagrees: false,
-        };
-        assert_eq!(
-            of_blocks(&test),
-            "lower: the second has 3 of the 20 worst blocks, 15.0 expected"
-        );
-        let higher = BlockMaxima { worst: (0, 20), ..test };
-        assert_eq!(
-            of_blocks(&higher),
-            "higher: the second has 20 of the 20 worst blocks, 15.0 expected"
-        );
-        let disagrees = BlockMaxima { is_significant: false, disagrees: true, ..test };
-        assert_eq!(
-            of_blocks(&disagrees),
-            "not significant: the second has 3 of the 20 worst blocks, 15.0 expected, but the \
-             largest is in the other"
-        );
-        assert_eq!(
-            what_worst_blocks_are(&test),
-            "worst blocks: the runs are cut into blocks of 128 samples, 157 of the first and 471 \
-             of the second, and the 20 with the largest maxima counted. Expected is the second's \
-             share of all blocks"
-        );
     }
 }

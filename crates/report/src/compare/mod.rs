@@ -6,6 +6,7 @@ mod differs;
 mod forest;
 mod formats;
 mod page;
+mod words;
 
 use crate::format::counted;
 use crate::language::{InEach, Language, current_language, in_language, texts, tr};
@@ -281,5 +282,35 @@ impl Comparisons {
         let sentence =
             fitting([tr!(n_of_all_differ, n, all, first), tr!(n_of_all_groups_differ, n, all)]);
         Headline { sentence, account: String::new(), caveats }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+
+    /// A combination of nothing but a plan's `[measure]` was "01", by its file.
+    #[test]
+    fn a_group_of_one_goes_by_one_name() {
+        let group = |name: &str| {
+            let mut one = Synthetic::hackbench().build();
+            (one.document.run.title, one.path) = (None, "01.teiji".into());
+            Repeats {
+                recordings: vec![one],
+                group: Group::default(),
+                called: Some(name.to_owned()),
+                runs: Vec::new(),
+                identical: 0,
+            }
+        };
+        let texts = Texts::new(&group("settings of [measure]"), &group("policy=other"));
+        assert_eq!(
+            texts.caveats[..2],
+            [
+                "settings of [measure] and policy=other: steal time 1.0 % (100 ms) on CPU 0",
+                "settings of [measure] and policy=other: clocksource changed from tsc to hpet"
+            ]
+        );
     }
 }
