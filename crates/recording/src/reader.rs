@@ -5,8 +5,8 @@ use crate::contents::read_text;
 use crate::run_json::{DOCUMENT, parse};
 use crate::{RecordingError, SampleFile, each_row};
 use model::{
-    Beside, Detail, Document, ENVELOPE_STEPS, End, Examined, Quantity, Recorded, RowCounts,
-    RowKind, State, TakenBy, Thread, fill_in,
+    Accounted, Beside, Detail, Document, ENVELOPE_STEPS, End, Examined, Quantity, Recorded,
+    RowCounts, RowKind, State, TakenBy, Thread, fill_in,
 };
 use plan::OverrunPolicy;
 use stats::{
@@ -180,13 +180,10 @@ impl Recording {
         if document.state == State::Running {
             for (index, thread) in document.threads.iter_mut().enumerate() {
                 fill_in(thread, &document.probe, &threads[index], &beside[index]);
-                // Rows whose samples were lost had come; had one been late, rows that were skipped
-                // would follow it.
-                let (mut activations, lost) = (threads[index].activations, threads[index].lost);
-                activations.due += lost;
-                activations.on_time += lost;
-                thread.activations = Some(RowCounts::new(activations, &document.probe));
-                thread.evidence.samples_lost = lost;
+                // No thread has counted: had a lost one been late, skipped ones would follow it.
+                (thread.activations, thread.evidence.samples_lost) = (None, threads[index].lost);
+                let accounted = Accounted::new(thread, &threads[index]);
+                thread.activations = accounted.map(|all| RowCounts::new(all.rows, &document.probe));
             }
         }
         Recorded { path: self.path, document, threads, beside }
