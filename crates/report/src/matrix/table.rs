@@ -192,7 +192,7 @@ impl Table {
         (lines, columns.iter().filter(|column| self.is_text(**column)).count())
     }
 
-    /// How many different lines these columns tell apart.
+    /// How many lines these columns distinguish.
     fn different(&self, columns: &[usize]) -> usize {
         let values = |line: &'_ Line| {
             columns.iter().map(|column| line.cells[*column].clone()).collect::<Vec<_>>()
