@@ -7,6 +7,7 @@ What differs on purpose: where theirs prints its help, ours says on standard err
 option ends with 2 and not with 0; an option of another version is taken as there.
 """
 
+import json
 import os
 import re
 import signal
@@ -191,6 +192,54 @@ def interrupted(command, words, signals, env=None):
     return process.returncode, masked(out), masked(status), seen, shared.exists()
 
 
+def consumers(teiji, version, folder):
+    """What programs that read cyclictest's output find in ours, by their own rules: what went wrong."""
+    wrong = []
+
+    def expect(what, holds):
+        if not holds:
+            wrong.append(f"{what}, as version {version}")
+
+    def ours(words):
+        command = [teiji, "cyclictest", "--as-version", version, *words.split()]
+        return subprocess.run(command, capture_output=True, text=True, timeout=30).stdout
+
+    (folder / "out").write_text(ours("-l 200 -q -p 80 -S -H 400"))
+    text = (folder / "out").read_text()
+    # crucible: the last number is the maximum of all threads.
+    maxima = [int(number) for number in re.search(r"^# Max Latencies:(.*)$", text, re.M)[1].split()]
+    threads = os.cpu_count()
+    summed = maxima[-1] == max(maxima[:threads]) and len(maxima) == (threads + 1 if threads > 1 else 1)
+    expect("crucible: the last of Max Latencies is the largest", summed)
+    # OpenShift.
+    found = re.search(r"# Max Latencies:\t*\s*(.*)\s*\t*", text)[1].split()
+    expect("OpenShift: numbers behind Max Latencies", all(number.isdigit() for number in found))
+    # rteval.
+    expect("rteval: Max Latencies begins its line", "\n# Max Latencies: " in text)
+    # OSADL's plot: its own pipes.
+    plot = """grep -v -e "^#" -e "^$" out | tr " " "\\t" >histogram
+grep "Max Latencies" out | tr " " "\\n" | sort -n | tail -1 | sed s/^0*//
+cut -f2 histogram | awk '{ n += $1 } END { print n }'"""
+    done = subprocess.run(["sh", "-c", plot], cwd=folder, capture_output=True, text=True)
+    largest, cycles = done.stdout.split()
+    beyond = int(re.search(r"^# Histogram Overflows: (\d+)", text, re.M)[1])
+    expect("OSADL: the maximum", int(largest) == max(maxima))
+    expect("OSADL: cycles in the first column", int(cycles) + beyond == 200)
+    # Linaro.
+    data = json.loads(ours(f"-l 50 -q -p 80 -t 2 --json={folder}/json") and (folder / "json").read_text())
+    fields = [data["thread"][index][key] for index in ("0", "1") for key in ("min", "avg", "max")]
+    expect("Linaro: figures of each thread", all(isinstance(value, (int, float)) and value >= 0 for value in fields))
+    # rt-tests' own.
+    command = [teiji, "cyclictest", "--as-version", version, "-q", "-p", "80", "-l", "3000"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(0.3)
+    shown = subprocess.run(["get_cyclictest_snapshot", "-s", str(process.pid), "-p"], capture_output=True, text=True)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=30)
+    expect("get_cyclictest_snapshot: the line of the thread", "# cyclictest current status:\nT: 0 (" in shown.stdout)
+    return wrong
+
+
 def main(teiji, words):
     theirs, ours = ["cyclictest"], [teiji, "cyclictest", "--as-version", VERSION]
     env = {**os.environ, "TEIJI_AS_VERSION": ""}
@@ -226,18 +275,22 @@ def main(teiji, words):
             if left != right:
                 failed.append(line)
                 print(f"--- {line}, {signals}\ntheirs: {left}\nours: {right}")
-    for line in HACKBENCH_LINES:
-        if words:
-            continue
-        left, right = run(["hackbench"], line.split(), file), run([teiji, "hackbench"], line.split(), file)
-        compared += 1
-        left, right = ((code, re.sub(r"Time: \d+\.\d{3}$", "Time: #", out, flags=re.M)) for code, out, *_ in (left, right))
-        if "Usage:" in left[1]:
-            deliberate += 1
-            left = (2, "")
-        if left != right:
-            failed.append(line)
-            print(f"--- hackbench {line}\ntheirs: {left}\nours: {right}")
+        for line in HACKBENCH_LINES:
+            if words:
+                continue
+            left, right = run(["hackbench"], line.split(), file), run([teiji, "hackbench"], line.split(), file)
+            compared += 1
+            left, right = ((code, re.sub(r"Time: \d+\.\d{3}$", "Time: #", out, flags=re.M)) for code, out, *_ in (left, right))
+            if "Usage:" in left[1]:
+                deliberate += 1
+                left = (2, "")
+            if left != right:
+                failed.append(line)
+                print(f"--- hackbench {line}\ntheirs: {left}\nours: {right}")
+        for version in [] if words else ["1", "2.4", "2.9"]:
+            wrong = consumers(teiji, version, Path(folder))
+            failed.extend(wrong)
+            print("".join(f"--- {text}\n" for text in wrong), end="")
     print(f"{compared} command lines compared, {deliberate} of them where theirs prints its help; {len(failed)} differ")
     return 1 if failed else 0
 

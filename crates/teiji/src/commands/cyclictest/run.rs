@@ -17,6 +17,7 @@ use model::End;
 use plan::{CpuId, Length, Nanos, Policy, ProcessCpus, Run, Scheduling};
 use report::{Language, warning_text};
 use runner::{Progress, ProgressObserver, RowSink, Signals, Unrecorded, execute, grant};
+use rustix::thread::NanosleepRelativeResult;
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -115,7 +116,7 @@ fn unrecorded<'a>(
         rows.drain(|thread, first, latencies| run.take(thread, first, latencies));
         let is_done = run.account.is_done();
         run.show();
-        std::thread::sleep(poll);
+        run.wait(poll);
         let is_asked = signals.caught().is_some() || run.is_long_enough();
         if is_done || rows.is_over() || is_asked {
             break;
@@ -413,6 +414,19 @@ impl<'a> Running<'a> {
             self.is_first = false;
         }
         self.answer();
+    }
+
+    /// Sleeps so long. Who asks meanwhile, by a signal, is answered at once: get_cyclictest_snapshot
+    /// reads the answer as soon as it has asked.
+    fn wait(&mut self, time: Duration) {
+        let mut left = time.try_into().ok();
+        while let Some(time) = left {
+            left = match rustix::thread::nanosleep(&time) {
+                NanosleepRelativeResult::Interrupted(left) => Some(left),
+                NanosleepRelativeResult::Ok | NanosleepRelativeResult::Err(_) => None,
+            };
+            self.answer();
+        }
     }
 
     /// It does not end yet: the next lines are written over these.
