@@ -64,8 +64,8 @@ const MAX_RETAINED: usize = 256;
 #[derive(Debug, Default)]
 pub struct Matrix {
     title: Option<String>,
-    /// Kernels that were measured and that the plan does not ask for.
-    pub unplanned: Vec<String>,
+    /// Kernels of boots that were measured and that the plan does not ask for.
+    pub unplanned: BTreeSet<String>,
     factors: Vec<Factor>,
     /// Places of the factors that take more than one value.
     varied: Vec<usize>,
@@ -161,14 +161,15 @@ impl Matrix {
         Matrix { title, factors, varied, rows, ..Matrix::default() }
     }
 
-    /// The plan's title, which may name kernels that were not measured: then with those that were.
+    /// The plan's title, which may name kernels that were not measured: with those that it does not
+    /// ask for, whether it has a title or not.
     fn title(&self) -> Option<String> {
-        let title = self.title.clone()?;
         if self.unplanned.is_empty() {
-            return Some(title);
+            return self.title.clone();
         }
-        let kernels = self.unplanned.join(texts::comma.said());
-        Some(tr!(title_of_unplanned, title, kernels))
+        let title = self.title.as_deref().unwrap_or_else(|| texts::a_plan.said());
+        let kernels: Vec<&str> = self.unplanned.iter().map(String::as_str).collect();
+        Some(tr!(title_of_unplanned, title, kernels = kernels.join(texts::comma.said())))
     }
 
     /// The value that a factor has in a row; none where the combination does not say.

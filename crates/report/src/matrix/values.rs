@@ -158,6 +158,7 @@ impl Matrix {
         in_language(Language::English, || {
             json!({
                 "title": self.title,
+                "unplanned_kernels": self.unplanned,
                 "combinations": self.rows.iter().map(|row| self.row_json(row)).collect::<Vec<_>>(),
                 "missing_runs": self.missing(),
                 "notes": self.notes_and_phases(),

@@ -25,7 +25,7 @@ pub struct Joint {
     pub rows: Vec<Row>,
     limits: PlanLimits,
     incomplete: Vec<String>,
-    unplanned: Vec<String>,
+    unplanned: BTreeSet<String>,
 }
 
 /// The table of what was named, a folder of a plan among it.
@@ -57,7 +57,7 @@ impl Joint {
         let mut entries = Vec::new();
         let mut titles = Vec::new();
         let mut incomplete = Vec::new();
-        let mut unplanned = Vec::new();
+        let mut unplanned = BTreeSet::new();
         for one in all_named(paths)? {
             match one {
                 Named::Recording(path) => {
@@ -327,7 +327,7 @@ mod tests {
             rows: rows.iter().copied().map(row).collect(),
             limits: PlanLimits::default(),
             incomplete: Vec::new(),
-            unplanned: Vec::new(),
+            unplanned: BTreeSet::new(),
         };
         let sets = |joint: &Joint| -> Vec<(String, Vec<String>, bool)> {
             let (factor, sets) = joint.alike().unwrap();

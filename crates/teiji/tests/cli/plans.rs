@@ -514,6 +514,35 @@ fn two_boots_in_one_folder() {
     assert!(output.err.contains("was started with another plan"), "{output:?}");
 }
 
+/// Boots that a plan does not ask for were named in its title alone, once for each boot of a
+/// kernel.
+#[test]
+fn a_kernel_that_is_not_in_the_plan_is_named_once() {
+    let _turn = beside_others();
+    let place = TestFolder::new();
+    let text = "[measure]\nsamples = 20\ncpus = '0'\n[vary]\nkernel = ['9.9.9-vanilla', \
+                '9.9.9-rt']\n";
+    std::fs::write(place.join("plan.toml"), text).unwrap();
+    place.well("run --here plan.toml -q -o board");
+    // As if that boot had had other arguments.
+    let release = rustix::system::uname().release().to_str().unwrap().to_owned();
+    let index = format!("board/{release}/index.json");
+    let arguments = "\"arguments\": \"";
+    let others = place.read(&index).replace(arguments, &format!("{arguments}another "));
+    std::fs::write(place.join(&index), others).unwrap();
+    let made = place.well("run --here plan.toml -q -o board").out;
+    let made = made.lines().find(|line| line.starts_with("Boots in "));
+    assert_eq!(made, Some(&*format!("Boots in board: {release} (not in the plan)")));
+    assert!(place.join(&format!("board/{release}.2")).is_dir());
+    let shown = place.well("show board").out;
+    let title = shown.split("\n\n").next().unwrap().replace('\n', " ");
+    assert_eq!(title, format!("A plan (with {release}, booted as the plan does not ask for)"));
+    let json: serde_json::Value =
+        serde_json::from_str(&place.well("show board --json").out).unwrap();
+    assert_eq!(json["title"], serde_json::Value::Null);
+    assert_eq!(json["unplanned_kernels"], serde_json::json!([release]));
+}
+
 /// A machine without Xenomai measures the rest, and says what it cannot; nothing but that is an
 /// error.
 #[test]

@@ -27,6 +27,7 @@ use lab::KernelName;
 use plan::{AUTO_PROBE, PartOfPlan, Plan, PlannedRun, Qemu, Value};
 use runner::Signals;
 use settings::{PlanEntry, points};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -316,9 +317,12 @@ fn unplanned(planned_boots: &[PlannedBoot], boot: &Boot) -> Option<String> {
 
 /// Which boots are there, and which are not.
 fn say_boots(root: &Path, plan: &Path, planned_boots: &[PlannedBoot], made: &[Boot]) {
-    let mut kernels: Vec<&str> = made.iter().map(|boot| boot.kernel.as_str()).collect();
-    kernels.dedup();
-    say!("Boots in {}: {}", root.display(), kernels.join(", "));
+    let name = |boot: &Boot| {
+        let is_planned = PlannedBoot::includes(planned_boots, boot);
+        format!("{}{}", boot.kernel, if is_planned { "" } else { " (not in the plan)" })
+    };
+    let boots: Vec<String> = made.iter().map(name).collect::<BTreeSet<_>>().into_iter().collect();
+    say!("Boots in {}: {}", root.display(), boots.join(", "));
     let missing: Vec<String> =
         PlannedBoot::missing(planned_boots, made).iter().map(ToString::to_string).collect();
     if missing.is_empty() {
