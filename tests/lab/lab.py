@@ -168,10 +168,10 @@ def document(recording):
     return json.loads((recording / "run.json").read_text())
 
 
-def latencies(recording, thread=0):
+def latencies(recording, thread=0, column="latency_ns"):
     """The samples of a thread, ns, as any other reader gets them."""
     with pyarrow.OSFile(str(recording / f"samples-{thread}.arrows")) as file, pyarrow.ipc.open_stream(file) as stream:
-        return stream.read_all().column("latency_ns").to_pylist()
+        return stream.read_all().column(column).to_pylist()
 
 
 def largest(recording, thread=0):
