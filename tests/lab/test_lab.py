@@ -29,6 +29,14 @@ class Kernels(Lab):
         output = self.lab("exec", "-q", *with_libraries("cat"), "--run", f"{which('cat')} /sys/class/rtc/rtc0/name").stdout
         self.assertIn("rtc_cmos", output)
 
+    def test_how_long_commands_take_is_said_before(self):
+        # A command that has never been run, and then the same.
+        words = ["exec", "--run", f"/teiji show /{time.time_ns()}.teiji"]
+        first, again = [self.lab(*words, code=1).stderr for _ in range(2)]
+        unknown = "How long this takes is not known: these commands have not run in such a guest\non this machine.\n"
+        self.assertEqual(first[: len(unknown)], unknown)
+        self.assertRegex(again, r"\AAbout [0-9.]+ m?s, as the last runs of this kind took on this machine.\n")
+
     @long
     def test_results_of_megabytes_come_through(self):
         # PREEMPT_RT's serial driver needs its rest.

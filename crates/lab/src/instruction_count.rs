@@ -16,6 +16,7 @@ use crate::order::{GuestCommand, Refusal, Task};
 use crate::progress::GuestObserver;
 use crate::session;
 use crate::target::Target;
+use crate::took;
 use crate::verbs::INIT_VERB;
 use model::Lab;
 use plan::{MachineTime, Nanos, Policy, Scheduling, Unit};
@@ -178,8 +179,10 @@ pub fn run(
     signals: &Signals,
     observer: &mut dyn GuestObserver,
 ) -> Result<(Vec<CommandCost>, Lab), LabError> {
+    let kind = took::of_commands(target, &commands);
     let task = Task::Execute { commands, time: target.guest.time.into() };
     let (output, lab) = session::execute(target, task, expected, signals, observer)?;
+    took::keep(kind, lab.host_ms);
     let unreadable = |why: String| KernelError::Fetch { name: COSTS.to_owned(), why };
     let files = archive::files(&output.archive).map_err(|error| unreadable(error.to_string()))?;
     let costs =

@@ -80,7 +80,7 @@ pub fn run_each_in_guest<L: GuestObserver>(
             let recorded =
                 result.and_then(|(output, facts)| store(&runs[*index], output, &facts, begun));
             if let Some(facts) = recorded.as_ref().ok().and_then(|one| one.document.lab.as_ref()) {
-                took::keep(&runs[*index], facts.host_ms);
+                took::keep(took::of_run(&runs[*index]), facts.host_ms);
             }
             done += 1;
             ended(*index, recorded, observer);

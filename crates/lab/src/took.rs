@@ -2,7 +2,8 @@
 //! How long runs took on this host, so that it can be said before others of their kind begin.
 
 use crate::cache::user_cache;
-use crate::target::LabRun;
+use crate::order::GuestCommand;
+use crate::target::{LabRun, Target};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::Write as _;
@@ -28,25 +29,39 @@ struct Took {
 /// At least and at most how long this run takes on this host, by the last one of the same kernel,
 /// machine, probe and loads. None where there was none.
 pub fn expected(lab_run: &LabRun) -> Option<(Duration, Duration)> {
-    expected_in(&user_cache()?, &kind(lab_run), planned_ns(lab_run))
+    let (kind, planned_ns) = of_run(lab_run);
+    expected_in(&user_cache()?, &kind, planned_ns)
 }
 
-/// Keeps how long a run took. Where that cannot be written, nothing is known of it later.
-pub(crate) fn keep(lab_run: &LabRun, host_ms: u64) {
+/// How long these programs take on this host, as the same ones did in such a guest.
+pub fn expected_of_commands(target: &Target, commands: &[GuestCommand]) -> Option<Duration> {
+    let (kind, planned_ns) = of_commands(target, commands);
+    expected_in(&user_cache()?, &kind, planned_ns).map(|(as_then, _)| as_then)
+}
+
+/// Keeps how long something took. Where that cannot be written, nothing is known of it later.
+pub(crate) fn keep((kind, planned_ns): (String, u64), host_ms: u64) {
     if let Some(cache) = user_cache() {
-        let took = Took { kind: kind(lab_run), planned_ns: planned_ns(lab_run), host_ms };
-        let _ = keep_in(&cache, took);
+        let _ = keep_in(&cache, Took { kind, planned_ns, host_ms });
     }
 }
 
-fn planned_ns(lab_run: &LabRun) -> u64 {
-    lab_run.run.expected_ns().0.unsigned_abs()
+/// A run's kind, and what it plans, ns.
+pub(crate) fn of_run(LabRun { run, target, .. }: &LabRun) -> (String, u64) {
+    let loads: Vec<String> = run.loads.iter().map(ToString::to_string).collect();
+    let kind = format!("{} {} {}", of_guest(target), run.probe, loads.join(" "));
+    (kind, run.expected_ns().0.unsigned_abs())
 }
 
-fn kind(LabRun { run, target, .. }: &LabRun) -> String {
+/// The same of programs. How long they take is known only of those that were the same.
+pub(crate) fn of_commands(target: &Target, commands: &[GuestCommand]) -> (String, u64) {
+    let commands = serde_json::to_string(commands).unwrap_or_default();
+    (format!("{} {commands}", of_guest(target)), 1)
+}
+
+fn of_guest(target: &Target) -> String {
     let guest = serde_json::to_string(&target.guest).unwrap_or_default();
-    let loads: Vec<String> = run.loads.iter().map(ToString::to_string).collect();
-    format!("{} {guest} {} {}", target.kernel.name, run.probe, loads.join(" "))
+    format!("{} {guest}", target.kernel.name)
 }
 
 fn read(cache: &Path) -> Vec<Took> {

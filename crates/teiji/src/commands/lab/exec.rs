@@ -2,6 +2,7 @@
 //! `teiji lab exec`: programs in a guest, and what they cost.
 
 use super::guest_flags::{self, GuestFlags};
+use super::how_long_commands;
 use super::show::Show;
 use crate::exit::{CommandResult, EXCEEDED};
 use crate::output;
@@ -56,6 +57,9 @@ pub fn run(args: &Args) -> CommandResult {
     target.files = files;
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = signals::catch()?;
+    if !quiet {
+        output::complain(&how_long_commands(&target, &commands));
+    }
     let mut show = Show::new(quiet);
     let result = lab::execute(&target, commands, args.expect.duration(), &signals, &mut show);
     show.clear();

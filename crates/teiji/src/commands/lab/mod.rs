@@ -22,7 +22,7 @@ pub use show::Show;
 use crate::exit::{CommandResult, Failure, of_end};
 use anyhow::Context;
 use clap::Subcommand;
-use lab::{LabRun, ScratchFolder};
+use lab::{GuestCommand, LabRun, ScratchFolder, Target};
 use model::{Lab, Recorded};
 use plan::Nanos;
 use report::Language;
@@ -95,6 +95,20 @@ fn how_long(runs: &[LabRun], jobs: usize) -> String {
         );
     }
     let (least, most) = together(&known, jobs);
+    about(least, most)
+}
+
+/// The same of programs in a guest.
+fn how_long_commands(target: &Target, commands: &[GuestCommand]) -> String {
+    match lab::expected_of_commands(target, commands) {
+        Some(time) => about(time, time),
+        None => "How long this takes is not known: these commands have not run in such a guest\n\
+                 on this machine."
+            .to_owned(),
+    }
+}
+
+fn about(least: Duration, most: Duration) -> String {
     let (least, most) = (span(least), span(most));
     let time = if least == most { least } else { format!("{least} to {most}") };
     format!("About {time}, as the last runs of this kind took on this machine.")
