@@ -307,6 +307,10 @@ pub enum Warning {
     RowsUntraced {
         thread: usize,
         rows: u64,
+        /// Of these, wake-ups of which the kernel recorded no switch to the thread, although no
+        /// event was lost.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        without_switch: Option<u64>,
         /// Of so many that were measured.
         measured: u64,
     },

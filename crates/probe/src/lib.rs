@@ -58,6 +58,7 @@ pub use probes::{
     owners,
 };
 pub use ring::Consumer;
+pub use sampler::Untraced;
 pub use signals::{ignores_signal, unblock_signals};
 pub use stream::{Format, Kind, Number, Record, Records, Series, Taken, Unreadable};
 pub use thread::{ThreadResult, thread_name};

@@ -6,6 +6,14 @@ use crate::outcome::{SampleError, Woken};
 use model::{Polling, Smis, Warning, WithoutPeriod};
 use plan::Nanos;
 
+/// Rows that a trace of the kernel does not show as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Untraced {
+    pub rows: u64,
+    /// Of these, wake-ups without a switch to the thread, although no event was lost.
+    pub without_switch: u64,
+}
+
 /// The column that shows overruns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overrun {
@@ -83,10 +91,10 @@ pub(crate) trait Sampler<A: Attachment, const N: usize>: Send + 'static {
         0
     }
 
-    /// How many of those that were lost so far a trace of the kernel does not show, asked after the
-    /// last row.
-    fn untraced(&self) -> u64 {
-        0
+    /// Those of the lost ones so far that a trace of the kernel does not show, asked after the last
+    /// row.
+    fn untraced(&self) -> Untraced {
+        Untraced::default()
     }
 }
 
@@ -155,10 +163,10 @@ pub(crate) trait EventSource<A: Attachment, const N: usize>: Send + 'static {
         None
     }
 
-    /// How many of those that are missing a trace of the kernel does not show, asked after the last
+    /// Those of the missing ones that a trace of the kernel does not show, asked after the last
     /// one.
-    fn untraced(&self) -> u64 {
-        0
+    fn untraced(&self) -> Untraced {
+        Untraced::default()
     }
 
     /// How many events are of a period that is known, and those of which none is, if it looks for

@@ -5,7 +5,7 @@ use crate::attachment::Attachment;
 use crate::guard::StarvationCheck;
 use crate::outcome::{SampleError, Woken};
 use crate::ring::slots_for;
-use crate::sampler::{EventSource, Overrun, Sampler};
+use crate::sampler::{EventSource, Overrun, Sampler, Untraced};
 use crate::{Consumer, Control, Counts, Cycle, Producer, cycle, events, ring, sys};
 use model::{Polling, Smis, Warning, WithoutPeriod};
 use plan::{CpuId, Nanos, Scheduling};
@@ -35,8 +35,7 @@ pub struct ThreadResult {
     pub counts: Counts,
     /// Samples that found the ring full.
     pub lost: u64,
-    /// Rows that a trace of the kernel does not show as a whole.
-    pub untraced: u64,
+    pub untraced: Untraced,
     /// What the kernel counted between its first and its last activation; none if it would not
     /// say.
     pub usage: Option<ThreadUsage>,

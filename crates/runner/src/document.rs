@@ -233,15 +233,17 @@ pub(crate) fn thread_warnings(
         });
     }
     let woken = thread.activations.map_or(0, |counts| counts.all().on_time + counts.all().late);
-    let untraced = result.map_or(0, |result| result.untraced).min(thread.evidence.samples_lost);
-    let lost = thread.evidence.samples_lost - untraced;
+    let untraced = result.map(|result| result.untraced).unwrap_or_default();
+    let rows_untraced = untraced.rows.min(thread.evidence.samples_lost);
+    let lost = thread.evidence.samples_lost - rows_untraced;
     if lost > 0 {
         warnings.push(Warning::SamplesLost { thread: thread.index, lost, woken });
     }
-    if untraced > 0 {
+    if rows_untraced > 0 {
         warnings.push(Warning::RowsUntraced {
             thread: thread.index,
-            rows: untraced,
+            rows: rows_untraced,
+            without_switch: Some(untraced.without_switch.min(rows_untraced)).filter(|n| *n > 0),
             measured: woken,
         });
     }
@@ -265,6 +267,7 @@ pub(crate) fn fell_back(thread: &Thread) -> Option<Warning> {
 mod tests {
     use super::*;
     use plan::{CpuId, Scheduling};
+    use probe::Untraced;
     use stats::{AfterOverrun, Span};
 
     /// Activations that a thread kept off its CPU never ran are skipped, not lost: no sample of
@@ -294,11 +297,15 @@ mod tests {
         thread.activations =
             Some(RowCounts::Planned(Activations { due: 50, on_time: 50, late: 0, skipped: 0 }));
         thread.evidence.samples_lost = 7;
-        let of = |untraced| {
+        let of = |rows| {
+            let untraced = Untraced { rows, without_switch: rows };
             let result = ThreadResult { untraced, ..ThreadResult::default() };
             thread_warnings(&thread, RowKind::Events, Some(&result))
         };
-        let untraced = |rows| Warning::RowsUntraced { thread: 0, rows, measured: 50 };
+        let untraced = |rows| {
+            let without_switch = Some(rows);
+            Warning::RowsUntraced { thread: 0, rows, without_switch, measured: 50 }
+        };
         let lost = |lost| Warning::SamplesLost { thread: 0, lost, woken: 50 };
         assert_eq!(of(0), [lost(7)]);
         assert_eq!(of(5), [lost(2), untraced(5)]);

@@ -97,7 +97,7 @@ impl Anonymiser<'_> {
             | Warning::CpusNotAllowed { allowed: _, left_out: _ }
             | Warning::SiblingsMeasured { cores: _, one_each: _ }
             | Warning::StreamOffPeriod { period_ns: _, median_ns: _, intervals: _ }
-            | Warning::RowsUntraced { thread: _, rows: _, measured: _ }
+            | Warning::RowsUntraced { thread: _, rows: _, without_switch: _, measured: _ }
             | Warning::TraceEventsLost { events: _, buffer_kib: _, unfollowed: _ }
             | Warning::FellBack { thread: _, switches: _, measured: _ }
             | Warning::ProgramEnded {

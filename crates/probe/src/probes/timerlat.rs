@@ -11,7 +11,7 @@ use super::setting::ProbeSetting;
 use crate::attachment::Attachment;
 use crate::observer::Observer;
 use crate::outcome::{SampleError, Woken};
-use crate::sampler::{Overrun, Sampler};
+use crate::sampler::{Overrun, Sampler, Untraced};
 use crate::thread::{Launched, Outlives, ThreadConfig};
 use crate::timerlat::{Row, Rows, Thread, UserThread, file_of_user, lacks, trace};
 use crate::tracer::Tracer;
@@ -266,7 +266,7 @@ impl<A: Attachment> Sampler<A, 4> for Timerlat {
         std::mem::take(&mut self.lost)
     }
 
-    fn untraced(&self) -> u64 {
-        self.untraced
+    fn untraced(&self) -> Untraced {
+        Untraced { rows: self.untraced, without_switch: 0 }
     }
 }

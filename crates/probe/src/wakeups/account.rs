@@ -43,6 +43,8 @@ pub(crate) enum Found {
     Unseen {
         cause: Cause,
         woken: i64,
+        /// No event was lost.
+        without_switch: bool,
     },
     /// So many events before this time are missing, of an unknown number of wake-ups.
     EventsLost {
@@ -244,7 +246,7 @@ impl Account {
         for thread in &mut self.threads {
             thread.carried += thread.sleeper.map_or(0, Armed::missed)
                 + thread.begun.map_or(0, |begun| begun.missed);
-            thread.begun.iter().for_each(|begun| each(begun.unseen()));
+            thread.begun.iter().for_each(|begun| each(begun.unseen(false)));
             (thread.sleeper, thread.begun, thread.is_running) = (None, None, false);
         }
         self.timers.iter_mut().for_each(|timer| timer.armed = None);
@@ -299,7 +301,7 @@ impl Account {
         // It ran since, unseen.
         let unseen = thread.begun.take();
         thread.carried += unseen.map_or(0, |begun| begun.missed);
-        unseen.iter().for_each(|begun| each(begun.unseen()));
+        unseen.iter().for_each(|begun| each(begun.unseen(true)));
         let by_own_timer = thread.sleeper.take().filter(|timer| timer.planned <= event.time);
         let timer = by_own_timer.or(by_process_timer);
         thread.begun = Some(Begun {
@@ -369,8 +371,8 @@ impl Begun {
         Found::Wakeup(Wakeup { cause, thread, cpu, planned, woken, running, missed, is_periodic })
     }
 
-    const fn unseen(&self) -> Found {
-        Found::Unseen { cause: self.cause, woken: self.woken }
+    const fn unseen(&self, without_switch: bool) -> Found {
+        Found::Unseen { cause: self.cause, woken: self.woken, without_switch }
     }
 }
 

@@ -8,7 +8,7 @@ use super::trace::Trace;
 use crate::attachment::Attachment;
 use crate::clock::ns_of;
 use crate::outcome::{SampleError, Woken};
-use crate::sampler::{Awaited, EventSource};
+use crate::sampler::{Awaited, EventSource, Untraced};
 use model::{Warning, WithoutPeriod};
 use plan::Nanos;
 use rustix::time::{ClockId, DynamicClockId, clock_gettime, clock_gettime_dynamic};
@@ -55,7 +55,7 @@ pub(crate) struct Wakeups {
     ended: Option<(Nanos, Nanos)>,
     /// Rows that have no values, so far: those that the trace does not show as a whole, and those
     /// that there was no room for.
-    untraced: u64,
+    untraced: Untraced,
     no_room: u64,
     told_lost: u64,
     events_lost: u64,
@@ -83,7 +83,7 @@ impl Wakeups {
             start: Nanos::ZERO,
             until: Nanos(i64::MAX),
             ended: None,
-            untraced: 0,
+            untraced: Untraced::default(),
             no_room: 0,
             told_lost: 0,
             events_lost: 0,
@@ -110,7 +110,11 @@ impl Wakeups {
                 Found::Wakeup(wakeup) if !counts(wakeup.running, wakeup.cause) => {}
                 Found::Wakeup(wakeup) if rows.len() < ROWS => rows.push_back(wakeup),
                 Found::Wakeup(_) => *no_room += 1,
-                Found::Unseen { cause, woken } => *untraced += u64::from(counts(woken, cause)),
+                Found::Unseen { cause, woken, without_switch } if counts(woken, cause) => {
+                    untraced.rows += 1;
+                    untraced.without_switch += u64::from(without_switch);
+                }
+                Found::Unseen { .. } => {}
                 // Of a page that could not be read no time is known.
                 Found::EventsLost { time, events } => {
                     *events_lost += if time == 0 || time >= begun { events } else { 0 }
@@ -123,7 +127,7 @@ impl Wakeups {
     }
 
     fn next_row(&mut self) -> Option<Awaited<COLUMNS>> {
-        let lost = self.untraced + self.no_room;
+        let lost = self.untraced.rows + self.no_room;
         if lost > self.told_lost {
             let more = lost - self.told_lost;
             self.told_lost = lost;
@@ -273,7 +277,7 @@ impl<A: Attachment> EventSource<A, COLUMNS> for Wakeups {
         warnings
     }
 
-    fn untraced(&self) -> u64 {
+    fn untraced(&self) -> Untraced {
         self.untraced
     }
 

@@ -292,10 +292,20 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
                 (message, seen, advice(texts::other_work_when_idle_next))
             }
         }
-        Warning::RowsUntraced { thread, rows, measured } => (
+        Warning::RowsUntraced { thread, rows, without_switch, measured } => (
             tr!(rows_untraced, thread, n = count(*rows)),
-            tr!(of_n_rows_measured, n = count(*measured)),
-            advice(texts::rows_untraced_next),
+            match without_switch {
+                Some(n) => {
+                    let measured = count(*measured);
+                    tr!(of_rows_measured_without_switch, n = count(*n), measured)
+                }
+                None => tr!(of_n_rows_measured, n = count(*measured)),
+            },
+            advice(if *without_switch == Some(*rows) {
+                texts::rows_without_switch_next
+            } else {
+                texts::rows_untraced_next
+            }),
         ),
         Warning::FellBack { thread, switches, measured } => (
             switches.map_or_else(

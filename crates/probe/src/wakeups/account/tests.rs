@@ -227,16 +227,16 @@ fn lost_events_end_what_was_under_way() {
     let mut account = account();
     let lost = Event::lost(1_004, 1, 17);
     let events = [&sleep(100, 1_000)[..], &[wake(1_003), lost, run(900_000)]].concat();
-    let unseen = |cause, woken| Found::Unseen { cause, woken };
+    let unseen = |cause, woken, without_switch| Found::Unseen { cause, woken, without_switch };
     assert_eq!(
         found(&mut account, &events),
-        [Found::EventsLost { time: 1_004, events: 17 }, unseen(Cause::Timer, 1_003)]
+        [Found::EventsLost { time: 1_004, events: 17 }, unseen(Cause::Timer, 1_003, false)]
     );
     assert_eq!(found(&mut account, &[lost]), [Found::EventsLost { time: 1_004, events: 17 }]);
     // Woken twice without running between.
     let off = event(950_000, A, What::Switch { from: A, sleeps: true, to: 0 });
     let found = found(&mut account, &[off, wake(1_000_000), wake(1_000_100), run(1_000_107)]);
-    assert_eq!((found.len(), found[0]), (2, unseen(Cause::Other, 1_000_000)));
+    assert_eq!((found.len(), found[0]), (2, unseen(Cause::Other, 1_000_000, true)));
 }
 
 /// The event that a program was executed may be among them.
