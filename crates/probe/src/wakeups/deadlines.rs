@@ -15,6 +15,9 @@ pub(crate) struct Deadlines {
     distance: i64,
     equal: u32,
     period: Option<i64>,
+    /// Those that passed in the last distances, which were longer than the period and not of it.
+    /// Whether they were of this period shows only the next distance.
+    off_period: i64,
 }
 
 impl Deadlines {
@@ -27,16 +30,20 @@ impl Deadlines {
             // A sleep that was interrupted goes on until the same time.
             return self.period.filter(|_| distance >= -TOLERANCE_NS).map(|_| 0);
         }
-        // A period that was missed again and again is not a longer one.
-        let passed = self.period.and_then(|period| passed(distance, period));
-        if passed.is_some() {
-            return passed;
+        if let Some(period) = self.period {
+            // A period that was missed again and again is not a longer one.
+            if let Some(passed) = passed(distance, period) {
+                // A loop that was late and goes on from then has its period again.
+                return Some(passed + std::mem::take(&mut self.off_period));
+            }
+            let passed = distance / period;
+            self.off_period = if passed > 0 { self.off_period + passed } else { 0 };
         }
         self.equal =
             if (distance - self.distance).abs() <= TOLERANCE_NS { self.equal + 1 } else { 1 };
         self.distance = distance;
         (self.equal >= EQUAL).then(|| {
-            self.period = Some(distance);
+            (self.period, self.off_period) = (Some(distance), 0);
             0
         })
     }
@@ -89,6 +96,20 @@ mod tests {
         assert_eq!(
             passed(&[1_000, 1_000, 1_000, 500, 500, 500, 1_000]),
             [None, None, Some(0), None, None, Some(0), Some(1)]
+        );
+    }
+
+    /// A loop that was late twice and restarted from then had missed nothing, it was said.
+    #[test]
+    fn a_loop_that_restarts_after_an_overrun_has_missed_what_passed() {
+        assert_eq!(
+            passed(&[500, 500, 500, 1_300, 500, 500, 650, 713, 500, 500]),
+            [None, None, Some(0), None, Some(2), Some(0), None, None, Some(2), Some(0)]
+        );
+        // One that is late and catches up ran each.
+        assert_eq!(
+            passed(&[500, 500, 500, 650, 350, 500]),
+            [None, None, Some(0), None, None, Some(0)]
         );
     }
 
