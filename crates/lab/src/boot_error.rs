@@ -57,7 +57,8 @@ pub enum BootFailure {
     /// QEMU skipped to a timer between the guest's stop and its own.
     #[error(
         "QEMU let {ns} ns of the guest's time pass while the guest was stopped for its snapshot, \
-         in each of several trials"
+         in each of several trials. Under SCHED_IDLE or SCHED_BATCH, run it with ordinary \
+         scheduling: chrt -o 0 teiji"
     )]
     TimeSkipped { ns: u64 },
     #[error(

@@ -245,8 +245,9 @@ impl Emulator {
     /// Starts it to be saved: with its standard input and output connected to us, for its monitor,
     /// and on a single one of the host's CPUs.
     ///
-    /// As a guest stops itself, QEMU's main loop must not look at the clock before it hears of
-    /// that: it would skip to the next timer. On the same CPU it comes to run later.
+    /// A guest that stops itself asks QEMU's main loop to stop the machine, and then its CPU's
+    /// thread stops. Where that thread comes first, the main loop sees a machine that runs and has
+    /// nothing to do, and skips to the next timer. On the same CPU it runs as soon as it is asked.
     ///
     /// # Errors
     /// When the program cannot be started anew.

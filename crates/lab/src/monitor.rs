@@ -5,10 +5,15 @@
 //! Messages are JSON, one a line (docs/interop/qmp-spec.rst). Only the guest that makes a snapshot
 //! has a monitor.
 
+use plan::{Policy, Scheduling};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::thread::Pid;
 use serde_json::{Value, json};
+use std::fs;
 use std::io::{self, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
+use system::process::Stat;
+use system::scheduling::set_scheduling;
 
 /// What the snapshot is called within its file.
 pub(crate) const SNAPSHOT: &str = "ready";
@@ -21,6 +26,7 @@ const MAX_MESSAGE: usize = 1 << 20;
 pub(crate) struct Monitor {
     to: ChildStdin,
     from: ChildStdout,
+    main_loop: Pid,
     /// What came and is not yet a line.
     bytes: Vec<u8>,
     state: State,
@@ -42,7 +48,8 @@ impl Monitor {
         let (to, from) =
             pipes.ok_or_else(|| io::Error::other("the emulator was started without pipes"))?;
         fcntl_setfl(&from, fcntl_getfl(&from)? | OFlags::NONBLOCK)?;
-        let mut monitor = Monitor { to, from, bytes: Vec::new(), state: State::Running };
+        let main_loop = Pid::from_child(child);
+        let mut monitor = Monitor { to, from, main_loop, bytes: Vec::new(), state: State::Running };
         monitor.send(&json!({"execute": "qmp_capabilities"}))?;
         Ok(monitor)
     }
@@ -64,6 +71,8 @@ impl Monitor {
             let message: Value = serde_json::from_slice(&line)?;
             match next(self.state, &message)? {
                 Next::Nothing => {}
+                // Where it may not, the guest takes more trials, or is not saved.
+                Next::Runs => drop(let_preempt(self.main_loop)),
                 Next::Save => {
                     self.state = State::Saving;
                     let command = format!("savevm {SNAPSHOT}");
@@ -107,6 +116,8 @@ fn read_some(from: &mut impl Read, bytes: &mut Vec<u8>) -> io::Result<bool> {
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     Nothing,
+    /// All of its threads are there.
+    Runs,
     Save,
     Saved,
 }
@@ -119,6 +130,7 @@ fn next(state: State, message: &Value) -> io::Result<Next> {
         ));
     }
     match state {
+        State::Running if message.get("return").is_some() => Ok(Next::Runs),
         State::Running if message["event"] == "STOP" => Ok(Next::Save),
         // The human monitor prints nothing where all went well.
         State::Saving if message.get("return").is_some() => {
@@ -133,6 +145,23 @@ fn next(state: State, message: &Value) -> io::Result<Next> {
     }
 }
 
+/// Has the main loop of QEMU run as soon as it is woken, which threads of SCHED_IDLE and
+/// SCHED_BATCH do not. All other threads keep their policy.
+///
+/// # Errors
+/// When it may not: SCHED_IDLE is only left with the right to a lower nice level.
+fn let_preempt(main_loop: Pid) -> io::Result<()> {
+    /// Of a line of `/proc/PID/stat`, from 1.
+    const POLICY: usize = 41;
+    let line = fs::read_to_string(format!("/proc/{main_loop}/stat"))?;
+    let policy: Option<u32> = Stat::parse(&line).and_then(|stat| stat.field(POLICY));
+    let waits = [Policy::Batch, Policy::Idle].map(|policy| policy.number().into());
+    if policy.is_some_and(|policy| waits.contains(&policy)) {
+        set_scheduling(Some(main_loop), Scheduling::OTHER)?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,7 +173,7 @@ mod tests {
         };
         let running = |text| follows(State::Running, text);
         assert_eq!(running(r#"{"QMP": {"version": {}, "capabilities": []}}"#), Ok(Next::Nothing));
-        assert_eq!(running(r#"{"return": {}}"#), Ok(Next::Nothing));
+        assert_eq!(running(r#"{"return": {}}"#), Ok(Next::Runs));
         assert_eq!(
             running(r#"{"event": "GUEST_PANICKED", "data": {"action": "pause"}}"#),
             Ok(Next::Nothing)
