@@ -53,19 +53,20 @@ pub enum LabError {
 impl LabError {
     /// Whether what was asked is at fault, and not the guest, the kernel or this machine.
     pub const fn is_bad_input(&self) -> bool {
-        matches!(
-            self,
+        match self {
+            LabError::Kernel(error) => error.is_bad_input(),
             LabError::Recording(_)
-                | LabError::Boot(BootError {
-                    cause: BootFailure::Refused(Refusal { bad_input: true, .. }),
-                    ..
-                })
-                | LabError::Program(_)
-                | LabError::NotNamed(_)
-                | LabError::TooMuch(_)
-                | LabError::Guest(_)
-                | LabError::HostTime
-        )
+            | LabError::Boot(BootError {
+                cause: BootFailure::Refused(Refusal { bad_input: true, .. }),
+                ..
+            })
+            | LabError::Program(_)
+            | LabError::NotNamed(_)
+            | LabError::TooMuch(_)
+            | LabError::Guest(_)
+            | LabError::HostTime => true,
+            _ => false,
+        }
     }
 }
 

@@ -57,6 +57,9 @@ pub enum KernelError {
     /// Not a name.
     #[error("unknown kernel '{0}': {expected}", expected = expected(.0))]
     Name(String),
+    /// A path at which no kernel can be read.
+    #[error(transparent)]
+    Path(FileError),
     /// No place for a cache.
     #[error("cannot locate the kernel cache: set XDG_CACHE_HOME or HOME")]
     NoCache,
@@ -85,6 +88,13 @@ pub enum KernelError {
     /// The image is none, or not for this machine.
     #[error(transparent)]
     Image(#[from] ImageError),
+}
+
+impl KernelError {
+    /// Whether what was named is at fault, and not the kernel or this machine.
+    pub const fn is_bad_input(&self) -> bool {
+        matches!(self, KernelError::Name(_) | KernelError::Path(_))
+    }
 }
 
 /// How a kernel is written; of a flavour alone, that one.
@@ -161,7 +171,7 @@ impl Kernel {
             Some(name) if error.kind() == ErrorKind::NotFound && !name.contains('/') => {
                 KernelError::Name(name.to_owned())
             }
-            _ => FileError::of("read the kernel", path)(error).into(),
+            _ => KernelError::Path(FileError::of("read the kernel", path)(error)),
         })?;
         let name = image.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let config = name

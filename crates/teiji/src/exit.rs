@@ -84,7 +84,7 @@ fn is_of_the_machine(error: &anyhow::Error) -> bool {
         || is(error, |error: &ProbeSettingError| matches!(error, ProbeSettingError::Lacks { .. }))
         || is(error, |error: &LoaderError| !error.is_usage())
         || error.is::<TuningError>()
-        || is(error, |error: &KernelError| !matches!(error, KernelError::Name(_)))
+        || is(error, |error: &KernelError| !error.is_bad_input())
         || error.is::<EmulatorError>()
         || error.is::<PinnedError>()
 }
