@@ -61,9 +61,16 @@ impl PipeReader {
         self.bytes.truncate(limit);
     }
 
-    /// All that is there, in one line.
+    /// All that is there, in one line, each once: all tasks of a load may say the same.
     pub(crate) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.bytes).lines().map(str::trim).collect::<Vec<_>>().join("; ")
+        let text = String::from_utf8_lossy(&self.bytes);
+        let mut lines: Vec<&str> = Vec::new();
+        for line in text.lines().map(str::trim) {
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        lines.join("; ")
     }
 }
 
@@ -88,5 +95,15 @@ mod tests {
         assert!(reader.ended() && reader.lines().is_empty());
         reader.truncate(3);
         assert_eq!(reader.text(), "res");
+    }
+
+    /// Each of a load's eight tasks said that it may not have a nice level.
+    #[test]
+    fn what_all_tasks_say_is_said_once() {
+        let (source, mut sink) = io::pipe().unwrap();
+        let mut reader = PipeReader::new(source.into()).unwrap();
+        sink.write_all(b"not allowed\nnot allowed\n another\nnot allowed\n").unwrap();
+        reader.drain();
+        assert_eq!(reader.text(), "not allowed; another");
     }
 }

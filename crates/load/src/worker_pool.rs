@@ -221,7 +221,7 @@ impl WorkerPool {
                 body(StartBarrier { slot, common, ready, release })
             });
             let Err(error) = error;
-            let _ = writeln!(io::stderr(), "task {} of {size}: {}", number + 1, explained(&error));
+            let _ = writeln!(io::stderr(), "{}", explained(&error));
             1
         };
         let pid = self.single_threaded.fork(task).map_err(|error| {

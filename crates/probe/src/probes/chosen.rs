@@ -186,6 +186,11 @@ impl ChosenProbe {
         self.set.program()
     }
 
+    /// What it waits for from the user at this terminal, in one line; none where nothing.
+    pub fn waits_for(&self) -> Option<&'static str> {
+        self.set.waits_for()
+    }
+
     /// Makes one thread that measures what was stated. The engine counts overruns by the thread's
     /// own column, and every consumer by the stated one: they are the same.
     pub(crate) fn launch(

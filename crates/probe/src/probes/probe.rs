@@ -94,6 +94,11 @@ pub(super) trait SetProbe: Send + Sync {
         None
     }
 
+    /// What it waits for from the user at this terminal, in one line; none where nothing.
+    fn waits_for(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Makes one measuring thread.
     fn launch(&self, config: ThreadConfig) -> io::Result<Launched>;
 

@@ -18,7 +18,7 @@ use crate::stream::{
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, ProbeStatement, Quantity, RowKind, Warning};
 use plan::{Interval, Nanos, ProbeSettings, Run, Scheduling};
-use std::io;
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 pub(super) const PROBE: Probe = Probe {
@@ -249,6 +249,13 @@ impl SetProbe for Settings {
 
     fn lacks(&self, _: Nanos, _: Scheduling) -> Option<String> {
         absent(&self.from, self.baud)
+    }
+
+    fn waits_for(&self) -> Option<&'static str> {
+        (self.from == FROM.default && io::stdin().is_terminal()).then_some(
+            "Reads numbers from this terminal, one a line, until Ctrl-D. To read a file: --from \
+             FILE",
+        )
     }
 
     fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {

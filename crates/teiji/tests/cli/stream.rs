@@ -8,12 +8,11 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, tcgetattr};
 use serde_json::Value;
-use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::net::TcpListener;
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::thread::sleep;
@@ -49,6 +48,41 @@ fn integers(numbers: &[u64], width: usize, big: bool) -> Vec<u8> {
         .map(little)
         .flat_map(|bytes| if big { bytes.into_iter().rev().collect() } else { bytes })
         .collect()
+}
+
+/// A terminal: what types, the device, which keeps the settings while nobody else has it open, and
+/// the path of it.
+fn terminal() -> (OwnedFd, File, String) {
+    let port = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&port).unwrap();
+    unlockpt(&port).unwrap();
+    let path = ptsname(&port, Vec::new()).unwrap().into_string().unwrap();
+    let device = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    (port, device, path)
+}
+
+/// It waited without a word, and seemed to hang.
+#[test]
+fn it_is_said_that_numbers_are_read_from_the_terminal() {
+    let _turn = beside_others();
+    let place = TestFolder::new();
+    for (flags, said) in [
+        (
+            "",
+            "Reads numbers from this terminal, one a line, until Ctrl-D. To read a file: --from \
+             FILE\n",
+        ),
+        ("-q", ""),
+    ] {
+        let (port, device, _) = terminal();
+        let words = format!("measure --probe stream {flags} -d 30s -o typed{flags}.teiji");
+        let mut command = place.command(TEIJI);
+        command.args(words.split_whitespace()).stdin(device);
+        let running = Running::start(command);
+        rustix::io::write(&port, b"1000\n2000\n\x04").unwrap();
+        let output = running.end();
+        assert_eq!((output.code, output.err.as_str()), (Some(0), said), "{output:?}");
+    }
 }
 
 pub fn fifo(path: &Path) {
@@ -408,18 +442,8 @@ fn a_terminal_is_read_and_given_back() {
         // Bytes that a terminal in its usual mode would change or act upon.
         ("--width 64", integers(&timestamps(0x0304_0d0a_1a1c_1113), 8, false)),
     ] {
-        let port = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-        grantpt(&port).unwrap();
-        unlockpt(&port).unwrap();
-        let name = ptsname(&port, Vec::new()).unwrap();
-        // Keeps the settings while nobody else has it open.
-        let device = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(OsStr::from_bytes(name.as_bytes()))
-            .unwrap();
+        let (port, device, from) = terminal();
         let before = tcgetattr(&device).unwrap();
-        let from = name.to_str().unwrap();
         let running = place.start(&format!(
             "measure --probe stream --from {from} {PERIOD} {flags} -d 2s -q -o x.teiji"
         ));
