@@ -175,10 +175,19 @@ def run(command, words, file, env=None):
     return done.returncode, masked(done.stdout), masked(written), done
 
 
+def begun(process):
+    """The process, once it takes signals: its file in shared memory is there by then."""
+    for _ in range(1000):
+        if Path(f"/dev/shm/cyclictest{process.pid}").exists():
+            break
+        time.sleep(0.005)
+    return process
+
+
 def interrupted(command, words, signals, env=None):
     """The same of a run that is sent signals, one after the other."""
     process = subprocess.Popen([*command, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-    shared = Path(f"/dev/shm/cyclictest{process.pid}")
+    shared = Path(f"/dev/shm/cyclictest{begun(process).pid}")
     seen = []
     for number in signals:
         time.sleep(0.3)
@@ -232,8 +241,8 @@ cut -f2 histogram | awk '{ n += $1 } END { print n }'"""
     # rt-tests' own.
     command = [teiji, "cyclictest", "--as-version", version, "-q", "-p", "80", "-l", "3000"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    time.sleep(0.3)
-    shown = subprocess.run(["get_cyclictest_snapshot", "-s", str(process.pid), "-p"], capture_output=True, text=True)
+    pid = str(begun(process).pid)
+    shown = subprocess.run(["get_cyclictest_snapshot", "-s", pid, "-p", pid], capture_output=True, text=True)
     process.send_signal(signal.SIGINT)
     process.wait(timeout=30)
     expect("get_cyclictest_snapshot: the line of the thread", "# cyclictest current status:\nT: 0 (" in shown.stdout)

@@ -416,8 +416,8 @@ impl<'a> Running<'a> {
         self.answer();
     }
 
-    /// Sleeps so long. Who asks meanwhile, by a signal, is answered at once: get_cyclictest_snapshot
-    /// reads the answer as soon as it has asked.
+    /// Sleeps so long. Who asks meanwhile, by a signal, is answered at once:
+    /// get_cyclictest_snapshot reads the answer as soon as it has asked.
     fn wait(&mut self, time: Duration) {
         let mut left = time.try_into().ok();
         while let Some(time) = left {
