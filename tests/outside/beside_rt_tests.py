@@ -177,11 +177,17 @@ def run(command, words, file, env=None):
 
 def begun(process):
     """The process, once it takes signals: its file in shared memory is there by then."""
-    for _ in range(1000):
-        if Path(f"/dev/shm/cyclictest{process.pid}").exists():
-            break
-        time.sleep(0.005)
+    soon(lambda: Path(f"/dev/shm/cyclictest{process.pid}").exists())
     return process
+
+
+def soon(look):
+    """What is seen, once there is something, or after five seconds."""
+    for _ in range(1000):
+        if seen := look():
+            return seen
+        time.sleep(0.005)
+    return look()
 
 
 def interrupted(command, words, signals, env=None):
@@ -193,9 +199,8 @@ def interrupted(command, words, signals, env=None):
         time.sleep(0.3)
         process.send_signal(number)
         if number == signal.SIGUSR2:
-            time.sleep(0.3)
             # The second one begins with zeros there, and not here.
-            seen.append(masked(shared.read_text().lstrip("\0")))
+            seen.append(masked(soon(lambda: shared.read_text().lstrip("\0"))))
     out, err = process.communicate(timeout=30)
     status = "\n".join(line for line in err.split("\n") if line.startswith(("#", "T:")))
     return process.returncode, masked(out), masked(status), seen, shared.exists()
