@@ -149,7 +149,7 @@ def masked(text):
         line = re.sub(r"^( {7}\d: {0,7}\d+: {0,7}\d+)$", "a value", line)
         # A figure keeps its width where the format gives one.
         line = re.sub(r"\(\s*\d+\)", "(#)", line)
-        line = re.sub(r"(C|Min|Act|Avg|Max):( *)(-?\d+)", lambda m: f"{m[1]}:{len(m[2] + m[3])}#", line)
+        line = re.sub(r"(C|Min|Act|Avg|Max):( *)(-?\d+)", lambda m: f"{m[1]}:{field_width(m[2], m[3])}#", line)
         line = re.sub(r"Spike:( *\d+): TS:( *\d+)", lambda m: f"Spike:{len(m[1])}: TS:{len(m[2])}", line)
         line = re.sub(r'^( +"(cycles|min|max|avg)"): [-.\w]+', r"\1: #", line)
         if re.match(r"(# (Total|Min|Avg|Max|Histogram|Thread Ids|Break)|spikes)", line):
@@ -164,6 +164,12 @@ def masked(text):
     # -M ends within its first frame, or waits for another.
     text = re.sub(r"\x1b\[\d+A(?=\x1b\[\d+B)", "", text)
     return re.sub(r'("#": #\n?)+\s*\},', "#", text)
+
+
+def field_width(padding, digits):
+    """Of a figure; one that has more digits than its field has no padding."""
+    width = len(padding + digits)
+    return width if padding else max((known for known in (5, 7, 8) if known <= width), default=width)
 
 
 def run(command, words, file, env=None):
@@ -244,13 +250,16 @@ cut -f2 histogram | awk '{ n += $1 } END { print n }'"""
     fields = [data["thread"][index][key] for index in ("0", "1") for key in ("min", "avg", "max")]
     expect("Linaro: figures of each thread", all(isinstance(value, (int, float)) and value >= 0 for value in fields))
     # rt-tests' own.
-    command = [teiji, "cyclictest", "--as-version", version, "-q", "-p", "80", "-l", "3000"]
+    command = [teiji, "cyclictest", "--as-version", version, "-q", "-p", "80", "-D", "1m"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     pid = str(begun(process).pid)
-    shown = subprocess.run(["get_cyclictest_snapshot", "-s", pid, "-p", pid], capture_output=True, text=True)
+    line = "# cyclictest current status:\nT: 0 ("
+    ask = ["get_cyclictest_snapshot", "-s", pid, "-p", pid]
+    # It reads as soon as it has asked, which is too soon on a busy machine.
+    found = soon(lambda: line in subprocess.run(ask, capture_output=True, text=True).stdout)
     process.send_signal(signal.SIGINT)
     process.wait(timeout=30)
-    expect("get_cyclictest_snapshot: the line of the thread", "# cyclictest current status:\nT: 0 (" in shown.stdout)
+    expect("get_cyclictest_snapshot: the line of the thread", found)
     return wrong
 
 

@@ -46,11 +46,13 @@ pub fn of_line(line: &CommandLine, settings: &Settings) -> Vec<String> {
 /// Of a run.
 pub fn of_run(account: &Account) -> Option<String> {
     let skipped: u64 = account.threads.iter().map(|thread| thread.skipped).sum();
-    let cycles = if skipped == 1 { "cycle" } else { "cycles" };
+    let (cycles, their) = match skipped {
+        1 => ("cycle fell due and is", "its"),
+        _ => ("cycles fell due and are", "their"),
+    };
     (skipped > 0).then(|| {
         format!(
-            "{skipped} {cycles} fell due and are in no figure above: their time had passed when an \
-             earlier one ended"
+            "{skipped} {cycles} in no figure above: {their} time had passed when an earlier one ended"
         )
     })
 }
