@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 #[path = "../tests/texts/sources.rs"]
 mod sources;
-use sources::{files_of, read, strings};
+use sources::{files_of, read, spans, strings};
 
 /// What a hole may be.
 const FILLINGS: [&str; 7] =
@@ -281,11 +281,6 @@ fn every_command_of_the_docs_can_be_read() {
     }
     assert!(wrongs.is_empty(), "{}", wrongs.join("\n"));
     assert!(count > 120, "only {count} were found");
-}
-
-/// What is between backquotes.
-fn spans(line: &str) -> impl Iterator<Item = &str> {
-    line.split('`').skip(1).step_by(2)
 }
 
 /// Without what a line says of its command: behind `#`, or behind three spaces.

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! No replaced phrase is back in documents, plans, help, doc comments and strings of the program.
+//! No replaced phrase is back in documents, plans, help, doc comments and strings of the program,
+//! and no translated document is behind its English.
 //!
 //! The phrases and what to say instead are in `tests/words.txt`, the rules in CONTRIBUTING.md.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 #[path = "texts/sources.rs"]
 mod sources;
-use sources::{files_of, read, strings};
+use sources::{files_of, read, spans, strings};
 
 /// Documents and plans, without CONTRIBUTING.md, which names the phrases.
 const DOCUMENTS: [&str; 6] =
@@ -34,9 +36,16 @@ const COMMENTED: [&str; 16] = [
     "/crates/probe/",
 ];
 
+/// Documents with a translation beside them: `NAME.ja.md`.
+const TRANSLATED: [&str; 1] = ["README"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
 #[test]
 fn no_replaced_phrase_is_back() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let root = root();
     let phrases = phrases(&fs::read_to_string(root.join("tests/words.txt")).unwrap());
     let files: Vec<PathBuf> =
         DOCUMENTS.iter().flat_map(|name| files_of(&root.join(name), &["md", "toml"])).collect();
@@ -130,4 +139,91 @@ fn a_phrase_is_found_over_lines_and_not_within_words() {
     let one = found("x.md", "It cannot be Told\n  apart.", &phrases);
     assert_eq!(one, ["x.md: 'told apart' in 'it cannot be told apart.'; say: significant"]);
     assert!(found("x.md", "told_apart, untold apart, told apartment", &phrases).is_empty());
+}
+
+#[test]
+fn translations_have_each_command_link_and_figure() {
+    for name in TRANSLATED {
+        let of = |ending: &str| read(&root().join(format!("{name}{ending}")));
+        let lacks = translation_lacks(&of(".md"), &of(".ja.md"));
+        assert!(lacks.is_empty(), "{name}.ja.md:\n{}", lacks.join("\n"));
+    }
+}
+
+/// Where a translation differs from the English in what is the same in every language.
+fn translation_lacks(english: &str, translation: &str) -> Vec<String> {
+    let (english, translation) = (parts(english), parts(translation));
+    let mut lacks = Vec::new();
+    for (part, translated) in english.iter().zip(&translation) {
+        let (wanted, found) = (references(part), references(translated));
+        if wanted != found {
+            lacks.push(format!("{found:?} in place of {wanted:?}"));
+        }
+        // A number may be a word in English alone: "thirteen".
+        for figure in figures(part).difference(&figures(translated)) {
+            lacks.push(format!("no {figure}, as in: {part}"));
+        }
+    }
+    if english.len() != translation.len() {
+        lacks.push(format!("{} parts in place of {}", translation.len(), english.len()));
+    }
+    lacks
+}
+
+/// Paragraphs, headings, rows of tables and lines of code of a page. A line of code is in
+/// backquotes, and without the remark behind it, which is translated.
+fn parts(page: &str) -> Vec<String> {
+    let (mut in_block, mut in_paragraph) = (false, false);
+    let mut parts: Vec<String> = Vec::new();
+    for line in page.lines() {
+        if line.starts_with("```") {
+            in_block = !in_block;
+            in_paragraph = false;
+        } else if in_block || line.starts_with("    ") {
+            let command = line.split(" # ").next().unwrap_or_default().trim();
+            parts.extend((!command.is_empty()).then(|| format!("`{command}`")));
+        } else if line.is_empty() {
+            in_paragraph = false;
+        } else if in_paragraph && !line.starts_with("- ") {
+            *parts.last_mut().expect("the paragraph that continues") += &format!(" {line}");
+        } else {
+            parts.push(line.to_owned());
+            in_paragraph = !line.starts_with(['|', '#']);
+        }
+    }
+    parts
+}
+
+/// Commands, names and targets of links, in the order of the alphabet: languages differ in theirs.
+/// A link may lead to the translation of its target.
+fn references(part: &str) -> Vec<String> {
+    let links = part.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let mut all: Vec<String> = spans(part).map(str::to_owned).collect();
+    all.extend(links.map(|target| target.replace(".ja.md", ".md")));
+    all.sort();
+    all
+}
+
+/// Numbers of two digits or more.
+fn figures(part: &str) -> BTreeSet<&str> {
+    let numbers = part.split(|c: char| !c.is_ascii_digit() && c != ',' && c != '.');
+    let numbers = numbers.map(|number| number.trim_matches([',', '.']));
+    numbers.filter(|number| number.len() > 1).collect()
+}
+
+#[test]
+fn a_translation_behind_its_english_is_found() {
+    let english =
+        "# One\n\nSee [it](a.md):\n`b` of ten\nand 20.\n\n    make c    # why\n|`d`|1.5|\n";
+    let behind = |translation: &str| translation_lacks(english, translation);
+    let good = "# 一\n\n10 の `b` と 20、\n[参照](a.ja.md)。\n\n    make c    # 理由\n|`d`|1.5|\n";
+    assert!(behind(good).is_empty(), "{:?}", behind(good));
+    assert_eq!(behind(&good.replace("`b`", "b")), [r#"["a.md"] in place of ["a.md", "b"]"#]);
+    assert_eq!(
+        behind(&good.replace("a.ja.md", "b.md")),
+        [r#"["b", "b.md"] in place of ["a.md", "b"]"#]
+    );
+    assert_eq!(behind(&good.replace("make c", "make e")), [r#"["make e"] in place of ["make c"]"#]);
+    assert_eq!(behind(&good.replace("1.5", "1.6")), ["no 1.5, as in: |`d`|1.5|"]);
+    assert_eq!(behind(&good.replace("|`d`|1.5|\n", "")), ["3 parts in place of 4"]);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The sources as tests of texts read them: files of a folder, and the strings in them.
+//! The sources as tests of texts read them: files of a folder, and the strings and spans in them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +22,11 @@ pub fn files_of(path: &Path, extensions: &[&str]) -> Vec<PathBuf> {
 
 pub fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// What is between backquotes.
+pub fn spans(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
 }
 
 /// The string literals of a Rust source before its unit tests, each on a line of its own, continued
