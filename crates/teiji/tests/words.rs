@@ -37,7 +37,7 @@ const COMMENTED: [&str; 16] = [
 ];
 
 /// Documents with a translation beside them: `NAME.ja.md`.
-const TRANSLATED: [&str; 1] = ["README"];
+const TRANSLATED: [&str; 2] = ["README", "docs/documents"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
