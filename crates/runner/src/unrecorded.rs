@@ -49,6 +49,9 @@ impl Unrecorded {
         let first = self.scheduling.first().copied().unwrap_or(Scheduling::OTHER);
         let mut measurement = Measurement::prepare(&self.run, &self.probe, first, &control)?;
         let set = |thread: usize, pid: Pid| -> io::Result<()> {
+            // As any other program's: the engine has ordinary threads ask for the least.
+            let slack = format!("/proc/{}/timerslack_ns", pid.as_raw_nonzero());
+            let _ = std::fs::write(slack, "0");
             if let Some(cpus) = &self.unpinned {
                 set_affinity(Some(pid), cpus)?;
             }

@@ -150,7 +150,7 @@ fn translated(words: &[&str], cpus: usize) -> Option<String> {
     let (lines, last) = match Settings::from_line(&line, Version::NEWEST, cpus) {
         Err(error) => (Vec::new(), format!("That is no command line of cyclictest's: {error:#}")),
         Ok((settings, _)) => {
-            let Translation { words, lines } = Translation::new(&line, &settings, Length::Ours);
+            let Translation { words, lines, .. } = Translation::new(&line, &settings, Length::Ours);
             let words = ["measure".to_owned()].into_iter().chain(words).chain(ours);
             (lines, written(&words.map(OsString::from).collect::<Vec<_>>()))
         }

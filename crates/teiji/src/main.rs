@@ -114,6 +114,7 @@ fn words() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     let called = words.first().and_then(|word| Path::new(word).file_name());
     if let Some(verb) = NAMES.iter().find(|verb| called == Some(OsStr::new(verb))) {
+        words[0] = "teiji".into();
         words.insert(1, verb.into());
     }
     words

@@ -17,6 +17,9 @@ use tempfile::{NamedTempFile, TempPath};
 /// Columns of a terminal that everything but commands fits.
 const WIDTH: usize = 80;
 
+/// Set once standard output has no reader any more.
+static READER_GONE: AtomicBool = AtomicBool::new(false);
+
 /// Set once something could not be written to standard output.
 static OUTPUT_FAILED: AtomicBool = AtomicBool::new(false);
 
@@ -54,10 +57,10 @@ fn write_line(text: &str) -> io::Result<()> {
 
 /// Keeps in mind how writing to standard output went.
 pub fn note(written: io::Result<()>) {
-    if let Err(error) = written
-        && !is_reader_gone(&error)
-        && !OUTPUT_FAILED.swap(true, Ordering::Relaxed)
-    {
+    let Err(error) = written else { return };
+    if has_no_reader(&error) {
+        READER_GONE.store(true, Ordering::Relaxed);
+    } else if !OUTPUT_FAILED.swap(true, Ordering::Relaxed) {
         complain(&format!("error: cannot write to standard output: {error}"));
     }
 }
@@ -67,9 +70,14 @@ pub fn has_failed() -> bool {
     OUTPUT_FAILED.load(Ordering::Relaxed)
 }
 
+/// Whether whoever read standard output has gone away.
+pub fn is_reader_gone() -> bool {
+    READER_GONE.load(Ordering::Relaxed)
+}
+
 /// A closed pipe, or a terminal that hung up: that one fails like a broken disk, and does not pass
 /// for a terminal any more, but is still a character device.
-fn is_reader_gone(error: &io::Error) -> bool {
+fn has_no_reader(error: &io::Error) -> bool {
     let is_device = || {
         let file = stdout().as_fd().try_clone_to_owned().map(File::from);
         file.and_then(|file| file.metadata()).is_ok_and(|found| found.file_type().is_char_device())

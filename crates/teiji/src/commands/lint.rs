@@ -10,6 +10,7 @@ use crate::exit::{CommandResult, DONE, EXCEEDED};
 use crate::output::wrapped;
 use crate::suggestion;
 use anyhow::{Context, bail};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use system::files::{Links, open_regular, read_up_to};
@@ -29,7 +30,10 @@ pub struct Args {
 }
 
 /// More than anybody publishes.
-const MAX_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 16 << 20;
+const MAX_COMMANDS: usize = 200;
+/// Longer than a command line that somebody typed.
+const MAX_LINE: usize = 4_096;
 
 /// Runs it.
 pub fn run(args: &Args) -> CommandResult {
@@ -41,7 +45,7 @@ pub fn run(args: &Args) -> CommandResult {
             let line = line.join(" ");
             let command = command_in(&line).or_else(|| {
                 // The program's name may be left out.
-                line.trim_start().starts_with('-').then(|| split(&line)).flatten()
+                line.trim_start().starts_with('-').then(|| split(&line, false)).flatten()
             });
             let Some(command) = command else {
                 refuse!("'{line}' is neither a command line of cyclictest nor a file");
@@ -89,15 +93,31 @@ fn command_in(line: &str) -> Option<Vec<String>> {
             && behind.starts_with(char::is_whitespace)
             && before.is_none_or(|c| c.is_whitespace() || "/'\"`$(".contains(c))
     })?;
-    split(&line[at + "cyclictest".len()..])
+    let is_in_quotes = line[..at].bytes().filter(|byte| *byte == b'"').count() % 2 == 1;
+    split(&line[at + "cyclictest".len()..], is_in_quotes)
 }
 
-/// As a shell takes it, up to the first word that is the shell's.
-fn split(text: &str) -> Option<Vec<String>> {
-    let end = text.find(['|', ';', '&', '>', '<', '`', '"', ')']).unwrap_or(text.len());
-    let mut words = shlex::split(&text[..end])?;
+/// As a shell takes it, up to where the command ends: at what is the shell's, or at the quote that
+/// stands in front of the command's name.
+fn split(text: &str, is_in_quotes: bool) -> Option<Vec<String>> {
+    let mut quote = None;
+    let end = text.find(|c: char| match (quote, c) {
+        (_, '"') if is_in_quotes => true,
+        (Some(open), c) if open == c => {
+            quote = None;
+            false
+        }
+        (Some(_), _) => false,
+        (None, '\'' | '"') => {
+            quote = Some(c);
+            false
+        }
+        (None, c) => "|;&><`)".contains(c),
+    });
+    let (text, rest) = text.split_at(end.unwrap_or(text.len()));
+    let mut words = shlex::split(text)?;
     // The number of a file in front of `>`.
-    if text[end..].starts_with('>') && !text[..end].ends_with(' ') {
+    if rest.starts_with('>') && !text.ends_with(' ') {
         words.pop_if(|last| last == "1" || last == "2");
     }
     Some(words)
@@ -105,6 +125,10 @@ fn split(text: &str) -> Option<Vec<String>> {
 
 fn of_command(words: &[String]) -> Linted {
     let what = format!("cyclictest {}", words.join(" "));
+    if let Some(word) = words.iter().find(|word| word.contains('$')) {
+        let wrong = format!("what '{word}' stands for is not known: the shell puts it in");
+        return Linted { what, wrong: vec![wrong], instead: None };
+    }
     let version = Version::NEWEST;
     let line = match CommandLine::read(words, version) {
         Ok(line) => line,
@@ -121,13 +145,14 @@ fn of_command(words: &[String]) -> Linted {
             "without -m memory is not locked, and page faults are in the latencies".to_owned(),
         );
     }
-    let mut instead = in_teiji("In teiji", &line, &settings);
+    let (mut instead, lost) = in_teiji("In teiji", &line, &settings);
+    wrong.extend(lost);
     if words.iter().any(|word| word == "-smp") {
         let meant: Vec<String> =
             words.iter().map(|word| word.replacen("-smp", "--smp", 1)).collect();
         let meant = CommandLine::read(&meant, version).ok().and_then(|line| {
             let (settings, _) = Settings::from_line(&line, version, cpus).ok()?;
-            Some(in_teiji("Meant, in teiji", &line, &settings))
+            Some(in_teiji("Meant, in teiji", &line, &settings).0)
         });
         if let Some(meant) = meant {
             instead = format!("{instead}\n{meant}");
@@ -136,19 +161,20 @@ fn of_command(words: &[String]) -> Linted {
     Linted { what, wrong, instead: Some(instead) }
 }
 
-/// The command of teiji for a command line.
-fn in_teiji(name: &str, line: &CommandLine, settings: &Settings) -> String {
-    let Translation { words, .. } = Translation::new(line, settings, Length::Theirs);
+/// The command of teiji for a command line, and what it lacks.
+fn in_teiji(name: &str, line: &CommandLine, settings: &Settings) -> (String, Vec<String>) {
+    let Translation { words, lost, .. } = Translation::new(line, settings, Length::Theirs);
     let words: Vec<OsString> =
         std::iter::once("measure".to_owned()).chain(words).map(OsString::from).collect();
-    match suggestion::refused(&words) {
+    let command = match suggestion::refused(&words) {
         Some(why) => format!("  No command of teiji is the same: {why}"),
         None => {
             let words: Vec<&dyn AsRef<OsStr>> =
                 words.iter().map(|word| word as &dyn AsRef<OsStr>).collect();
             format!("  {name}: {}", suggestion::command(&words))
         }
-    }
+    };
+    (command, lost)
 }
 
 /// Each command line and each output in a file.
@@ -162,8 +188,15 @@ fn of_file(path: &Path) -> anyhow::Result<Vec<Linted>> {
         bail!("{name} is larger than {} MiB", MAX_BYTES >> 20);
     };
     let text = String::from_utf8_lossy(&bytes);
-    let mut found: Vec<Linted> =
-        text.lines().filter_map(command_in).map(|w| of_command(&w)).collect();
+    let mut commands = BTreeSet::new();
+    // A line goes on behind a backslash.
+    for line in text.replace("\\\n", " ").lines().filter(|line| line.len() <= MAX_LINE) {
+        commands.extend(command_in(line));
+        if commands.len() > MAX_COMMANDS {
+            bail!("{name} has more than {MAX_COMMANDS} command lines of cyclictest");
+        }
+    }
+    let mut found: Vec<Linted> = commands.iter().map(|words| of_command(words)).collect();
     found.extend(of_output(&text, &name));
     if found.is_empty() {
         bail!("{name} has no command line of cyclictest and none of its output");
@@ -183,8 +216,9 @@ fn of_output(text: &str, name: &str) -> Option<Linted> {
     if threads.iter().any(|thread| thread.priority == 0) {
         wrong.push("threads with P: 0 are SCHED_OTHER, not real-time".to_owned());
     }
-    let first = threads.first().map(|thread| thread.interval);
-    if threads.iter().any(|thread| Some(thread.interval) != first) {
+    // The lines of one output begin with thread 0.
+    let mut runs = threads.chunk_by(|_, next| next.index != 0);
+    if runs.any(|run| run.iter().any(|thread| thread.interval != run[0].interval)) {
         wrong.push(
             "the threads have different intervals (I:), so their figures are of different numbers \
              of cycles"
@@ -204,29 +238,33 @@ fn of_output(text: &str, name: &str) -> Option<Linted> {
             "a latency ended the run early (-b): its length is not the one asked for".to_owned(),
         );
     }
-    wrong.push(
-        "cycles that fell due while an earlier one was late are in none of these figures"
-            .to_owned(),
-    );
-    Some(Linted { what: format!("output in {name}"), wrong, instead: None })
+    let skipped =
+        "  Cycles that fell due while an earlier one was late are in none of its figures.";
+    let instead = Some(skipped.to_owned());
+    Some(Linted { what: format!("output in {name}"), wrong, instead })
 }
 
 /// What a line of a thread says: `T: 0 (11999) P:80 I:1000 C: …`.
 struct ThreadLine {
+    index: usize,
     priority: i64,
     interval: u64,
 }
 
 impl ThreadLine {
+    /// Wherever it stands in a line.
     fn read(line: &str) -> Option<Self> {
-        let rest = line.trim_start_matches(|c: char| c != 'T').strip_prefix("T:")?;
-        let field = |name: &str| {
-            let value = rest.split_once(name)?.1.trim_start();
-            Some(value.split(|c: char| c.is_whitespace()).next()?.to_owned())
-        };
-        Some(ThreadLine {
-            priority: field(" P:")?.parse().ok()?,
-            interval: field(" I:")?.parse().ok()?,
+        line.match_indices("T:").find_map(|(at, _)| {
+            let (index, rest) = line[at + 2..].split_once('(')?;
+            let field = |name: &str| {
+                let value = rest.split_once(name)?.1.trim_start();
+                value.split(|c: char| c.is_whitespace()).next()
+            };
+            Some(ThreadLine {
+                index: index.trim().parse().ok()?,
+                priority: field(" P:")?.parse().ok()?,
+                interval: field(" I:")?.parse().ok()?,
+            })
         })
     }
 }
@@ -242,6 +280,8 @@ mod tests {
             ("taskset -c 0 cyclictest -p 98 -t1 2>&1 | tee x", Some("-p 98 -t1")),
             (r#"  "cmdline:": "cyclictest -D2 -S -q","#, Some("-D2 -S -q")),
             ("`cyclictest -t`", Some("-t")),
+            (r#"cyclictest -m -a "0-1" -t 2; echo"#, Some("-m -a 0-1 -t 2")),
+            ("echo $(cyclictest -q -l 5 2>/dev/null)", Some("-q -l 5")),
             ("cyclictest is a tool", None),
             ("mycyclictest -t", None),
         ] {
@@ -261,6 +301,13 @@ mod tests {
         let (found, instead) = wrong("-smp -p 80 -i 10000 -l 9");
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[1].starts_with("the priority is '-p', which is no number: 2 is taken"));
+        let unknown = wrong("-m -p 80 -D ${TIME}");
+        assert_eq!((unknown.0.len(), unknown.1), (1, None));
+        let (lost, _) = wrong("-m -p 80 -t 3 -d0 --priospread --tracemark");
+        assert_eq!(lost.len(), 2, "{lost:?}");
+        let (length, of_a_second) = wrong("-m -p 80 -D 1.5h");
+        assert_eq!(length, ["-D 1.5h is read as 1s: what else it says is passed over"]);
+        assert!(of_a_second.is_some_and(|command| command.contains(" -d 1s ")));
         let instead = instead.unwrap();
         assert_eq!(
             instead,
@@ -282,11 +329,13 @@ mod tests {
 
     #[test]
     fn what_an_output_shows() {
+        let wrong = |text: &str| of_output(text, "x").map(|linted| linted.wrong.len());
         let text = "T: 0 ( 361) P: 0 I:1000 C:  5 Min: 1\nT: 1 ( 362) P: 0 I:1500 C: 5 Min: 2\n\
                     # Histogram Overflows: 00000 00003\n# Break value: 41\n";
-        assert_eq!(of_output(text, "x").unwrap().wrong.len(), 5);
-        let text = "# Histogram Overflows: 00000 00000\n";
-        assert_eq!(of_output(text, "x").unwrap().wrong.len(), 1);
-        assert_eq!(of_output("T: shirt", "x"), None);
+        assert_eq!(wrong(text), Some(4));
+        assert_eq!(wrong("# Histogram Overflows: 00000 00000\n"), Some(0));
+        let two = "2026-11-28T11:36Z T: 0 (1) P:80 I:1000 C: 5\n[x] T: 0 (2) P:80 I:200 C: 5";
+        assert_eq!(wrong(two), Some(0));
+        assert_eq!(wrong("T: shirt"), None);
     }
 }

@@ -16,14 +16,15 @@ fn said(command: &mut Command) -> (i32, String, String) {
 #[test]
 fn a_recording_besides() {
     let place = TestFolder::new();
-    let cyclictest = || {
+    let cyclictest = |clock: &str| {
         let mut command = place.command(env!("CARGO_BIN_EXE_teiji"));
-        let words = "cyclictest -q -t 1 -a 0 -i 1000 -l 50 --json=-";
-        command.args(words.split(' ')).env("TEIJI_RECORD", "kept");
+        let words = "cyclictest -q -t 1 -a 0 -i 1000 -l 50 --json=- -c";
+        command.args(words.split(' ')).arg(clock).env("TEIJI_RECORD", "kept");
         said(&mut command)
     };
-    for _ in 0..2 {
-        let (code, out, err) = cyclictest();
+    // On CLOCK_REALTIME a row has two columns.
+    for clock in ["0", "1"] {
+        let (code, out, err) = cyclictest(clock);
         assert_eq!(code, 0, "{err}");
         let json = out.split("\nT: 0").next().unwrap();
         let json = &json[json.find('{').unwrap()..];
@@ -34,6 +35,8 @@ fn a_recording_besides() {
         place.well(&format!("verify kept/{name}"));
         let thread = place.document(&format!("kept/{name}")).threads().remove(0);
         assert_eq!(u64::try_from(thread.whole("/latency_ns/count")), Ok(cycles));
+        let min = json["thread"]["0"]["min"].as_i64().unwrap();
+        assert_eq!(min, thread.whole("/latency_ns/min") / 1_000);
     }
     assert_eq!(std::fs::read_dir(place.join("kept")).unwrap().count(), 2);
 }

@@ -35,6 +35,8 @@ pub struct ThreadAccount {
     reduced: u64,
     /// The row that is expected next: where another one comes, those in between were not measured.
     next_row: u64,
+    /// Rows from this one on fall due after the end of the run.
+    pub rows: u64,
     /// Cycles that fell due and are in none of the figures.
     pub skipped: u64,
 }
@@ -46,7 +48,7 @@ pub struct Account {
     unit_ns: i64,
     /// Of so many latencies one is printed; none: none is.
     reduction: Option<u64>,
-    /// A thread takes in no more.
+    /// A thread that has so many ends the run.
     loops: u64,
     spike: Option<i64>,
     spike_nodes: usize,
@@ -59,7 +61,11 @@ impl Account {
     /// Of so many threads.
     pub fn new(settings: &Settings, threads: usize) -> Self {
         let buckets = settings.histogram.unwrap_or(0);
-        let thread = ThreadAccount { histogram: vec![0; buckets], ..ThreadAccount::default() };
+        let thread = ThreadAccount {
+            histogram: vec![0; buckets],
+            rows: u64::MAX,
+            ..ThreadAccount::default()
+        };
         Account {
             threads: vec![thread; threads],
             unit_ns: settings.unit().0,
@@ -86,7 +92,7 @@ impl Account {
     pub fn add(&mut self, thread: usize, row: u64, latency_ns: i64, woke_at_ns: i64) {
         let latency = latency_ns / self.unit_ns;
         let one = &mut self.threads[thread];
-        if one.cycles >= self.loops {
+        if one.cycles >= self.loops || row >= one.rows {
             return;
         }
         one.skipped += row.saturating_sub(one.next_row);

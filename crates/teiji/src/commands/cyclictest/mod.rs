@@ -28,8 +28,15 @@ const VERSION_VARIABLE: &str = "TEIJI_AS_VERSION";
 /// Names a folder for recordings that are made besides. Not with lent rights.
 const RECORD_VARIABLE: &str = "TEIJI_RECORD";
 
+/// What is not among its options.
+const BESIDE: &str = "cyclictest's options: teiji cyclictest --help. TEIJI_AS_VERSION in the \
+                      environment is --as-version, and TEIJI_RECORD names a folder for recordings \
+                      besides. Exit codes: 0 done, also by a signal or -b; 1 refused; 2 unknown \
+                      option, or --json cannot be written; 4 the run failed";
+
 /// What was said.
 #[derive(clap::Args)]
+#[command(after_help = BESIDE)]
 pub struct Args {
     /// cyclictest's options; --as-version VERSION prints as that version does, and --faithful
     /// takes unknown options as it does

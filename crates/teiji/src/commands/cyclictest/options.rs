@@ -43,6 +43,8 @@ impl Version {
         let mut numbers = name.split('.');
         let major: u32 = numbers.next()?.parse().ok()?;
         let minor: u32 = numbers.next().unwrap_or("0").parse().ok()?;
+        // The program prints 2.4 as 2.40.
+        let minor = if minor >= 10 && minor.is_multiple_of(10) { minor / 10 } else { minor };
         match (major, minor) {
             (0 | 1, _) => Some(Version::One),
             (2, ..=6) => Some(Version::TwoFour),
@@ -383,7 +385,9 @@ impl CommandLine {
                 }
                 next => Some(next.ok_or_else(|| Unreadable::NeedsValue(written.clone()))?),
             },
-            Takes::Number => next.filter(|next| is_number(next)),
+            Takes::Number => {
+                next.filter(|next| is_number(next) || option.id == Id::Affinity && *next == "all")
+            }
         };
         // A number of threads that stands by itself counts only if it is not 0.
         let value = attached.or(from_next.filter(|next| option.id != Id::Threads || *next != "0"));
@@ -506,7 +510,8 @@ mod tests {
         for (name, version) in [
             ("1.1", Some(Version::One)),
             ("2.4", Some(Version::TwoFour)),
-            ("2.40", Some(Version::TwoNine)),
+            ("2.40", Some(Version::TwoFour)),
+            ("2.90", Some(Version::TwoNine)),
             ("2.9", Some(Version::TwoNine)),
             ("2.7", Some(Version::TwoNine)),
             ("3", None),

@@ -8,8 +8,8 @@ use super::settings::{Affinity, Alignment, Settings};
 use super::status::{Pipe, SharedFile};
 use super::traps;
 use crate::commands::measure;
-use crate::exit::{CommandResult, DONE, EXCEEDED, Failure, RUN_FAILED};
-use crate::output::print;
+use crate::exit::{BAD_INPUT, CommandResult, DONE, EXCEEDED, Failure, RUN_FAILED};
+use crate::output::{is_reader_gone, print};
 use crate::signals;
 use anyhow::Context;
 use host::HostRoot;
@@ -31,6 +31,9 @@ const POLL: Duration = Duration::from_millis(10);
 
 /// The same where the kernel's trace is to end soon after a latency.
 const POLL_TO_MARK: Duration = Duration::from_micros(200);
+
+/// As a shell has it of a program that SIGPIPE ended.
+const READER_GONE: u8 = 141;
 
 /// The kernel's trace, as it lies since Linux 4.1 and before.
 const TRACING: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
@@ -88,6 +91,9 @@ pub fn run(settings: &Settings, call: &Call<'_>) -> CommandResult {
         None => unrecorded(settings, &order, watcher, &signals)?,
         Some(folder) => recorded(settings, &order, watcher, &signals, call, folder)?,
     };
+    if call.record.is_none() && is_reader_gone() {
+        return Ok(READER_GONE);
+    }
     let cpus = match order.unpinned {
         Some(_) if call.record.is_none() => vec![None; threads],
         _ => order.run.cpus.iter().map(|cpu| Some(cpu.0)).collect(),
@@ -113,12 +119,12 @@ fn unrecorded<'a>(
     run.begun(&rows.threads(), rows.starts(), rows.holds_dma_latency());
     let poll = if settings.trace_mark { POLL_TO_MARK } else { POLL };
     loop {
-        rows.drain(|thread, first, latencies| run.take(thread, first, latencies));
+        rows.drain(|thread, first, columns| run.take(thread, first, columns));
         let is_done = run.account.is_done();
         run.show();
         run.wait(poll);
         let is_asked = signals.caught().is_some() || run.is_long_enough();
-        if is_done || rows.is_over() || is_asked {
+        if is_done || rows.is_over() || is_asked || is_reader_gone() {
             break;
         }
         run.go_on();
@@ -127,7 +133,7 @@ fn unrecorded<'a>(
         end_trace();
     }
     let (end, _) = rows.end();
-    rows.drain(|thread, first, latencies| run.take(thread, first, latencies));
+    rows.drain(|thread, first, columns| run.take(thread, first, columns));
     Ok((run, end))
 }
 
@@ -189,8 +195,8 @@ struct Recorded<'a> {
 
 impl Recorded<'_> {
     fn take(&mut self) {
-        for (thread, first, latencies) in self.receiver.try_iter() {
-            self.run.take(thread, first, &latencies);
+        for (thread, first, columns) in self.receiver.try_iter() {
+            self.run.take(thread, first, &columns);
         }
     }
 }
@@ -206,9 +212,9 @@ impl ProgressObserver for Recorded<'_> {
 
     fn rows(&mut self) -> Option<RowSink> {
         let sender = self.sender.clone();
-        Some(Box::new(move |thread, first, latencies| {
+        Some(Box::new(move |thread, first, columns| {
             // The receiver goes with the run.
-            let _ = sender.send((thread, first, latencies.to_vec()));
+            let _ = sender.send((thread, first, columns.to_vec()));
         }))
     }
 
@@ -273,7 +279,9 @@ fn order(
         Alignment::Second(offset) => Some(offset),
         _ => None,
     };
-    let clock = if settings.realtime_clock { "realtime" } else { "monotonic" };
+    // For so long, and not until a time: both clocks count the same.
+    let is_relative = settings.sleep() == "relative";
+    let clock = if settings.realtime_clock && !is_relative { "realtime" } else { "monotonic" };
     for (setting, value) in [("sleep", settings.sleep()), ("clock", clock)] {
         run.probe_settings.insert(setting.to_owned(), value.to_owned());
     }
@@ -339,6 +347,8 @@ struct Running<'a> {
     intervals: Vec<Nanos>,
     /// Planned time of each thread's row 0 by the clock that it follows, ns.
     starts: Vec<i64>,
+    /// Of a row.
+    columns: usize,
     dma_latency_us: Option<i32>,
     watcher: Watcher,
     begun: Instant,
@@ -356,13 +366,20 @@ impl<'a> Running<'a> {
             priority: scheduling.prio.unwrap_or(0),
             interval: *interval,
         };
+        let mut account = Account::new(settings, intervals.len());
+        if let Some(length) = settings.duration {
+            for (thread, interval) in account.threads.iter_mut().zip(&intervals) {
+                thread.rows = u64::try_from(length.0 / interval.0.max(1)).unwrap_or(u64::MAX);
+            }
+        }
         Running {
             settings,
             policy: order.scheduling[0].policy,
             lines: order.scheduling.iter().zip(&intervals).map(line).collect(),
-            account: Account::new(settings, intervals.len()),
+            account,
             starts: vec![0; intervals.len()],
             intervals,
+            columns: order.probe.statement(&order.run).columns.len().max(1),
             dma_latency_us: order.dma_latency_us,
             watcher,
             begun: Instant::now(),
@@ -393,8 +410,9 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Takes in successive rows of a thread.
-    fn take(&mut self, thread: usize, first: u64, latencies: &[i64]) {
+    /// Takes in successive rows of a thread, column after column; the first has the latencies.
+    fn take(&mut self, thread: usize, first: u64, columns: &[i64]) {
+        let latencies = &columns[..columns.len() / self.columns];
         for (row, latency) in (first..).zip(latencies) {
             let planned = self.starts[thread] + row.cast_signed() * self.intervals[thread].0;
             self.account.add(thread, row, *latency, planned + latency);
@@ -478,7 +496,13 @@ impl<'a> Running<'a> {
             print(&output::down(self.lines.len()));
         }
         if let Some(file) = &settings.json {
-            write(file, &json(settings, &self.account, frame, root))?;
+            let text = json(settings, &self.account, frame, root);
+            if file == "-" {
+                print(&text);
+            } else if let Err(error) = fs::write(file, text) {
+                complain!("error: cannot write {file}: {error}");
+                return Ok(BAD_INPUT);
+            }
         }
         if settings.quiet && settings.histogram.is_none() {
             print(&self.thread_lines());
@@ -489,7 +513,9 @@ impl<'a> Running<'a> {
         if settings.histogram.is_some() {
             let histogram = output::histogram(settings, &self.account);
             match &settings.histogram_file {
-                Some(file) => write(file, &histogram)?,
+                Some(file) => fs::write(file, &histogram)
+                    .with_context(|| format!("cannot write {file}"))
+                    .map_err(Failure::run_failed)?,
                 None => print(&histogram),
             }
         }
@@ -520,17 +546,6 @@ impl<'a> Running<'a> {
         }
         Ok(RUN_FAILED)
     }
-}
-
-/// Into a file, or with `-` to standard output.
-fn write(file: &str, text: &str) -> Result<(), Failure> {
-    if file == "-" {
-        print(text);
-        return Ok(());
-    }
-    fs::write(file, text)
-        .with_context(|| format!("cannot write {file}"))
-        .map_err(Failure::run_failed)
 }
 
 /// How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, ns.

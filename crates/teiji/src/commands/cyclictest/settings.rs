@@ -95,8 +95,14 @@ pub fn number(text: &str) -> i64 {
     if negative { -value } else { value }
 }
 
-/// A duration as cyclictest has it, in seconds, minutes, hours or days. What follows that it does
-/// not know is passed over.
+/// Whether a duration is a number with a unit that cyclictest has: what else follows it passes
+/// over.
+pub fn is_whole_duration(text: &str) -> bool {
+    let digits = text.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A duration as cyclictest has it, in seconds, minutes, hours or days.
 fn duration(text: &str) -> Nanos {
     let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let unit = match digits.chars().next() {
@@ -174,7 +180,7 @@ impl Settings {
             bail!("-o takes a number above 0");
         }
         if oscilloscope.is_some() && !line.has(Id::Verbose) {
-            bail!("WARN: -o option only meaningful, if verbose");
+            bail!("-o is of the latencies that -v prints, and there is no -v");
         }
         let count_threads = i64::try_from(threads.unwrap_or(cpus)).unwrap_or(1);
         let (policy, priority, default_priority) = scheduling(line, count_threads, &mut said)?;
@@ -221,6 +227,13 @@ impl Settings {
             verbose: line.has(Id::Verbose),
             posix_timers: line.has(Id::PosixTimers),
         };
+        if settings.system && settings.posix_timers {
+            said.push(
+                "WARN: The system option requires clock_nanosleep\nand is not compatible with \
+                 posix_timers\nUsing clock_nanosleep"
+                    .to_owned(),
+            );
+        }
         if line.has(Id::Laptop) {
             said.push("WARN: not setting cpu_dma_latency to save battery power".to_owned());
         }
@@ -236,9 +249,8 @@ impl Settings {
     /// How a thread sleeps, as the probe's setting has it.
     pub const fn sleep(&self) -> &'static str {
         match (self.posix_timers, self.system, self.relative) {
-            (true, true, _) => "itimer",
             (true, false, _) => "signal",
-            (false, true, _) | (false, false, true) => "relative",
+            (_, true, _) | (false, false, true) => "relative",
             (false, false, false) => "absolute",
         }
     }
@@ -320,7 +332,7 @@ fn scheduling(
             }
             // A name that it does not know is SCHED_OTHER.
             Id::Policy => {
-                policy = match value {
+                policy = match &*value.to_ascii_lowercase() {
                     "fifo" => Policy::Fifo,
                     "rr" => Policy::Rr,
                     "batch" => Policy::Batch,
@@ -334,7 +346,8 @@ fn scheduling(
     if !(0..=99).contains(&priority) {
         bail!("-p {priority}: priorities are 0 to 99");
     }
-    let is_default = policy.is_real_time() && priority == 0;
+    let spreads = line.has(Id::SpreadPriorities);
+    let is_default = (policy.is_real_time() || spreads) && priority == 0;
     if is_default {
         priority = threads + 1;
         said.push(format!("defaulting realtime priority to {priority}"));

@@ -3,9 +3,9 @@
 //! signal has written.
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use system::files::{create, remove};
@@ -20,8 +20,11 @@ pub struct Pipe {
 const BETWEEN: Duration = Duration::from_millis(100);
 
 impl Pipe {
-    /// Makes it, where it is not there.
+    /// Makes it, in the place of one that an earlier run has left.
     pub fn make(path: &Path) -> io::Result<Self> {
+        if fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_fifo()) {
+            remove(path)?;
+        }
         mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o644), 0)?;
         Ok(Pipe { path: path.to_owned(), written: None })
     }

@@ -3,7 +3,7 @@
 //! there.
 
 use super::options::{CommandLine, Given, Id};
-use super::settings::{Affinity, Alignment, Settings};
+use super::settings::{Affinity, Alignment, Settings, is_whole_duration};
 use plan::{Nanos, Policy};
 
 /// The same in teiji's words.
@@ -13,6 +13,8 @@ pub struct Translation {
     pub words: Vec<String>,
     /// What each option that differs is there, and what differs where nothing is said.
     pub lines: Vec<String>,
+    /// Those of options that have no counterpart.
+    pub lost: Vec<String>,
 }
 
 /// How long a run is where cyclictest would never end by itself.
@@ -45,10 +47,11 @@ const TRACERS: &str = "cyclictest has had no tracers since 2.0";
 impl Translation {
     /// Of a command line, and of what it adds up to.
     pub fn new(line: &CommandLine, settings: &Settings, length: Length) -> Self {
-        let mut translation = Translation {
-            words: words(line, settings, length),
-            lines: line.given.iter().filter_map(|given| line_of(given, line, settings)).collect(),
-        };
+        let words = words(line, settings, length);
+        let mut translation = Translation { words, ..Translation::default() };
+        for given in &line.given {
+            translation.add(given, line, settings);
+        }
         for written in &line.without_value {
             translation.left_out(written, "it has no value here");
         }
@@ -57,6 +60,22 @@ impl Translation {
         }
         translation.add_what_differs_unsaid(line, settings, length);
         translation
+    }
+
+    /// Says what an option is here, where that is something else.
+    fn add(&mut self, given: &Given, line: &CommandLine, settings: &Settings) {
+        let value = given.value.as_deref();
+        let shown = value
+            .map_or_else(|| given.written.clone(), |value| format!("{} {value}", given.written));
+        match here(given, line, settings) {
+            Here::Same => {}
+            Here::Is(words) => self.lines.push(format!("  {shown:<10}  is {words}")),
+            Here::LeftOut(why) => self.left_out(&shown, why),
+            Here::None(why) => {
+                self.lines.push(format!("  {shown:<10}  has no counterpart: {why}"));
+                self.lost.push(format!("{shown} has no counterpart in teiji: {why}"));
+            }
+        }
     }
 
     fn left_out(&mut self, shown: &str, why: &str) {
@@ -122,9 +141,10 @@ fn words(line: &CommandLine, settings: &Settings, length: Length) -> Vec<String>
     }
     match (settings.loops, settings.duration) {
         (Some(loops), _) => add("-n", loops.to_string()),
-        (None, Some(_)) => {
+        (None, Some(length)) => {
             let given = line.last(Id::Duration).and_then(|given| given.value.clone());
-            add("-d", given.unwrap_or_default());
+            let written = given.filter(|given| is_whole_duration(given));
+            add("-d", written.unwrap_or_else(|| length.to_string()));
         }
         (None, None) if length == Length::Ours => {}
         (None, None) => add("-d", "forever".to_owned()),
@@ -171,18 +191,16 @@ fn in_us(time: Nanos) -> String {
     (time.0 / 1_000).to_string()
 }
 
-/// What an option is in teiji, where that is something else.
-fn line_of(given: &Given, line: &CommandLine, settings: &Settings) -> Option<String> {
+/// What an option is in teiji.
+fn here(given: &Given, line: &CommandLine, settings: &Settings) -> Here {
     let value = given.value.as_deref();
-    let shown =
-        value.map_or_else(|| given.written.clone(), |value| format!("{} {value}", given.written));
     let is_long = given.written.starts_with("--");
     let same_letter = |letter: &str| match value {
         Some(value) if is_long => Here::Is(format!("{letter} {value}")),
         _ => Here::Same,
     };
     let is = |words: &str| Here::Is(words.to_owned());
-    let here = match given.id {
+    match given.id {
         Id::Interval | Id::Quiet | Id::Policy | Id::Help => Here::Same,
         Id::LockMemory => Here::LeftOut("memory is always locked"),
         Id::Smp => Here::LeftOut(ONE_ON_EACH),
@@ -207,7 +225,10 @@ fn line_of(given: &Given, line: &CommandLine, settings: &Settings) -> Option<Str
             Here::LeftOut("what is no number above 0 is no end")
         }
         Id::Loops => Here::Is(format!("-n {}", value.unwrap_or_default())),
-        Id::Duration => Here::Is(format!("-d {}", value.unwrap_or_default())),
+        Id::Duration => match (settings.duration, value.is_some_and(is_whole_duration)) {
+            (Some(length), false) => Here::Is(format!("-d {length}: the rest is passed over")),
+            _ => Here::Is(format!("-d {}", value.unwrap_or_default())),
+        },
         Id::Distance if settings.histogram.is_some() => {
             Here::LeftOut("cyclictest ignores it with a histogram")
         }
@@ -256,11 +277,5 @@ fn line_of(given: &Given, line: &CommandLine, settings: &Settings) -> Option<Str
         | Id::Tracer
         | Id::Wakeup
         | Id::WakeupRealTime => Here::None(TRACERS),
-    };
-    Some(match here {
-        Here::Same => return None,
-        Here::Is(words) => format!("  {shown:<10}  is {words}"),
-        Here::LeftOut(why) => format!("  {shown:<10}  leave it out: {why}"),
-        Here::None(why) => format!("  {shown:<10}  has no counterpart: {why}"),
-    })
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::account::Account;
 use super::options::{CommandLine, Id};
-use super::settings::Settings;
+use super::settings::{Settings, is_whole_duration};
 
 /// Of a command line.
 pub fn of_line(line: &CommandLine, settings: &Settings) -> Vec<String> {
@@ -22,8 +22,8 @@ pub fn of_line(line: &CommandLine, settings: &Settings) -> Vec<String> {
     let priority = line.last(Id::Priority).and_then(|given| given.value.as_deref());
     if let Some(value) = priority.filter(|value| value.starts_with('-')) {
         found.push(format!(
-            "the priority is '{value}', which is no number: {} is taken. -smp is -s -m -p; -S or \
-             --smp was meant",
+            "the priority is '{value}', which is no number: {} is taken. In -smp the -p takes the \
+             next word; --smp may be meant",
             settings.priority
         ));
     } else if !settings.policy.is_real_time() && !line.has(Id::Policy) {
@@ -36,6 +36,12 @@ pub fn of_line(line: &CommandLine, settings: &Settings) -> Vec<String> {
     }
     if settings.nanoseconds && settings.histogram.is_some() {
         found.push("with -N a bucket of the histogram is 1 ns wide".to_owned());
+    }
+    let length = line.last(Id::Duration).and_then(|given| given.value.as_deref());
+    if let (Some(text), Some(read)) = (length, settings.duration)
+        && !is_whole_duration(text)
+    {
+        found.push(format!("-D {text} is read as {read}: what else it says is passed over"));
     }
     if line.has(Id::DeepestIdleState) {
         found.push("--deepest-idle-state is not done: idle states stay as they are".to_owned());
@@ -52,7 +58,8 @@ pub fn of_run(account: &Account) -> Option<String> {
     };
     (skipped > 0).then(|| {
         format!(
-            "{skipped} {cycles} in no figure above: {their} time had passed when an earlier one ended"
+            "{skipped} {cycles} in no figure above: {their} time had passed when an earlier one \
+             ended"
         )
     })
 }
