@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # The commands of the README under one name each; what they do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-all build install cross dist bench bench-lab fmt clean-demo
+.PHONY: help demo check test test-all build install deb cross dist bench bench-lab fmt clean-demo
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -23,6 +23,9 @@ build: ## Build the static release program for this machine
 
 install: ## Install it with manual pages and completions; PREFIX (/usr/local) and DESTDIR say where
 	@./scripts/install.sh
+
+deb: ## Build Debian packages into target/debian/: of this machine's program, and of those that `make cross` built
+	@./scripts/deb.sh
 
 cross: ## Build static programs for aarch64, armv7 and riscv64
 	@./scripts/cross.sh

@@ -338,6 +338,26 @@ mod tests {
     }
 
     #[test]
+    fn the_package_gives_what_is_advised() {
+        let limits = include_str!("../../../packaging/debian/limits.conf");
+        let rules = include_str!("../../../packaging/debian/udev.rules");
+        let installed: Vec<&str> =
+            limits.lines().chain(rules.lines()).filter(|line| !line.starts_with('#')).collect();
+        let page = include_str!("../../../docs/rights.md");
+        let advised: Vec<&str> = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("    "))
+            .filter(|line| line.starts_with('@') || line.starts_with("KERNEL"))
+            .collect();
+        assert_eq!(installed, advised);
+        for id in ["rights-real-time", "rights-locked-memory"] {
+            let files = [("etc/security/limits.d/50-teiji.conf", limits)];
+            let finding = seen(id, NONE, &files);
+            assert_eq!(finding.action, format!("{MEMBER}, and log in anew"), "{id}");
+        }
+    }
+
+    #[test]
     fn a_group_whose_rights_a_later_file_takes_back_is_not_named() {
         let files = [
             ("etc/security/limits.d/audio.conf", "@audio - rtprio 95\n"),

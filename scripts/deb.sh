@@ -1,0 +1,128 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# Debian packages, in TARGET/debian: of the program for this machine, and of those that `make cross` has built. What they hold
+# is what `make install` installs, and packaging/debian. Plain dpkg-deb: a static program leaves debhelper nothing to find out.
+# Times are the last commit's, so that the same programs give the same bytes.
+#
+# Usage: deb.sh. DEBFULLNAME and DEBEMAIL name who makes the package, as they do for Debian's own tools.
+set -eu
+cd "$(dirname "$0")/.."
+
+# shellcheck source=scripts/toolchain.sh
+. scripts/toolchain.sh
+
+ensure_rust
+umask 022
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml)-1
+maintainer="${DEBFULLNAME:-The teiji contributors} <${DEBEMAIL:-contributors@teiji.invalid}>"
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+export SOURCE_DATE_EPOCH
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+architecture_of() {
+    case $1 in
+        x86_64-*) echo amd64 ;;
+        aarch64-*) echo arm64 ;;
+        armv7-*) echo armhf ;;
+        riscv64gc-*) echo riscv64 ;;
+    esac
+}
+
+# The crates that are part of the program, with the licences of each and the folder of its sources: crates TARGET.
+crates() {
+    local name of licences
+    folders_of_dependencies "$1" >"$work/folders"
+    cargo tree --locked --package teiji --target "$1" --edges normal,no-proc-macro --prefix none --format '{p}|{l}' >"$work/tree"
+    # Our own are named with their folder.
+    sed -e '\:(/:d' -e 's/ (\*)$//' "$work/tree" | LC_ALL=C sort -u | while IFS=' |' read -r name of licences; do
+        echo "$name ${of#v}|$licences|$(sed "s:\$:/$name-${of#v}:" "$work/folders" | first_there)"
+    done
+}
+
+first_there() {
+    local path
+    while read -r path; do
+        [ ! -e "$path" ] || { echo "$path" && return; }
+    done
+}
+
+# Whose each library is, by its own words, which MIT asks to be kept: linked TARGET.
+linked() {
+    local crate licences folder words
+    crates "$1" >"$work/crates"
+    while IFS='|' read -r crate licences folder; do
+        words=$(printf '%s\n' "$folder"/LICENSE-MIT* "$folder"/COPYRIGHT "$folder"/LICENSE* | first_there)
+        [ -n "$words" ] || { echo "$crate has no licence file in '$folder'" >&2 && return 1; }
+        words=$(sed -nE 's/^[ #]*(Copyright .*(\([Cc]\)|[0-9]{4}).*)/, \1/p' "$words" | tr -d '\r\n' | tr -s ' ')
+        words=${words#, }
+        echo " $crate ($licences): ${words:-the authors of $crate}"
+    done <"$work/crates"
+    sed -n 's/^Copyright.*/ uPlot (MIT): &/p' crates/report/assets/uPlot.LICENSE
+    echo " Rust's standard library (MIT OR Apache-2.0): The Rust Project Developers"
+    case $1 in
+        *-musl) echo " musl (MIT): Copyright 2005-2020 Rich Felker, et al." ;;
+        *) echo " GNU C library (LGPL-2.1-or-later, /usr/share/common-licenses/LGPL-2.1): Copyright Free Software Foundation, Inc." ;;
+    esac
+}
+
+# The file of that name: copyright TARGET.
+copyright() {
+    linked "$1" >"$work/linked"
+    sed -e "/^@LINKED@$/{r $work/linked" -e 'd}' packaging/debian/copyright
+    # The permission of MIT is the same for all.
+    sed -n '/^Permission/,$s/^/ /p' LICENSE-MIT | sed 's/^ $/ ./'
+}
+
+# What a package's files take on disk, as dpkg counts it: kB, each file rounded up.
+installed_kb() {
+    find "$1" -mindepth 1 -type f -printf '%s\n' -o -mindepth 1 -printf '1\n' | awk '{ kb += int(($1 + 1023) / 1024) } END { print kb }'
+}
+
+# package TARGET
+package() {
+    local root=$work/$1 architecture document
+    architecture=$(architecture_of "$1")
+    document=$root/usr/share/doc/teiji
+    # Pages and completions come from this machine's program.
+    DESTDIR=$root PREFIX=/usr ./scripts/install.sh >/dev/null
+    install -m 755 "$target_dir/$1/release/teiji" "$root/usr/bin/teiji"
+    # Debian's zsh does not look into site-functions.
+    mv "$root/usr/share/zsh/site-functions" "$root/usr/share/zsh/vendor-completions"
+
+    # Where a rule of the same name in /etc/udev, such as docs/rights.md advises, replaces it.
+    install -D -m 644 packaging/debian/udev.rules "$root/usr/lib/udev/rules.d/60-cpu-dma-latency.rules"
+    # Before a realtime.conf, so that lines there count instead.
+    install -D -m 644 packaging/debian/limits.conf "$root/etc/security/limits.d/50-teiji.conf"
+    install -D -m 644 -t "$document/examples" plans/*
+    install -m 644 packaging/debian/README.Debian "$document"
+    copyright "$1" >"$document/copyright"
+    gzip --best --no-name <CHANGELOG.md >"$document/changelog.gz"
+    printf 'teiji (%s) unstable; urgency=medium\n\n  * What changed is in changelog.gz.\n\n -- %s  %s\n' \
+        "$version" "$maintainer" "$(date --utc --rfc-email --date "@$SOURCE_DATE_EPOCH")" |
+        gzip --best --no-name >"$document/changelog.Debian.gz"
+    install -D -m 644 packaging/debian/lintian-overrides "$root/usr/share/lintian/overrides/teiji"
+
+    install -d "$root/DEBIAN"
+    sed -e "s/@VERSION@/$version/" -e "s/@ARCHITECTURE@/$architecture/" -e "s/@MAINTAINER@/$maintainer/" \
+        -e "s/@INSTALLED_SIZE@/$(installed_kb "$root")/" packaging/debian/control >"$root/DEBIAN/control"
+    install -m 755 packaging/debian/postinst "$root/DEBIAN"
+    (cd "$root" && find etc -type f -printf '/%p\n') >"$root/DEBIAN/conffiles"
+    (cd "$root" && find usr -type f | LC_ALL=C sort | xargs md5sum) >"$root/DEBIAN/md5sums"
+    find "$root" -exec touch --no-dereference --date "@$SOURCE_DATE_EPOCH" {} +
+    # Debian 12 knows xz, and not what Ubuntu's dpkg-deb takes by itself.
+    dpkg-deb --root-owner-group -Zxz --build "$root" "$to/teiji_${version}_$architecture.deb"
+}
+
+needs dpkg-deb dpkg
+install_missing
+to=$target_dir/debian
+rm -rf "$to"
+mkdir -p "$to"
+package "$(native_target)"
+for target in aarch64-unknown-linux-musl armv7-unknown-linux-gnueabihf riscv64gc-unknown-linux-gnu; do
+    if [ "$target" != "$(native_target)" ] && [ -x "$target_dir/$target/release/teiji" ]; then
+        package "$target"
+    fi
+done
