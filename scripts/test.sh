@@ -25,13 +25,13 @@ declare -A stages_of=(
     [check]="format scripts lints units"
     [test]="release tools format scripts lints cross kernels programs lab cli units faults limits recordings stand-ins guests browser"
 )
-stages_of[all]="${stages_of[test]} processors lab-cpus lab-long guests-long reproducible simulations all-calls"
+stages_of[all]="${stages_of[test]} processors lab-cpus lab-long guests-long reproducible packages simulations all-calls"
 # How long each may take on two quiet cores, s: `check` once all is built, the others from nothing.
 declare -A promised_s=([check]=180 [test]=1200 [all]=3600)
 # What a stage needs of others. All but `release` need what `tools` installs.
 declare -A needs_of=(
     [units]=programs [cli]=programs [faults]=programs [simulations]=programs [all-calls]=programs
-    [cross]=release [limits]=release [recordings]=release [stand-ins]=release [kernels]=release [reproducible]=release [processors]=release
+    [cross]=release [limits]=release [recordings]=release [stand-ins]=release [kernels]=release [reproducible]=release [packages]=release [processors]=release
     [lab]="kernels cross programs" [lab-long]="kernels cross processors" [lab-cpus]=kernels [guests]="kernels cross" [guests-long]="kernels cross"
     [browser]=recordings
 )
@@ -58,6 +58,7 @@ describe() {
         release) echo "the release program is static" ;;
         limits) echo "size, start, memory and instructions within their limits" ;;
         reproducible) echo "the release program is the same, byte for byte, when built elsewhere" ;;
+        packages) echo "the Debian package is the same when built again, and is installed into clean Debians and removed" ;;
         recordings) echo "real recordings, checked by an independent program" ;;
         stand-ins) echo "teiji cyclictest beside the one of rt-tests: the same output and exit codes" ;;
         cross) echo "the aarch64 program under qemu-user" ;;
@@ -143,7 +144,7 @@ stage_format() {
 stage_scripts() {
     needs shellcheck shellcheck
     install_missing
-    shellcheck --external-sources scripts/*.sh .ci/run
+    shellcheck --external-sources scripts/*.sh tests/packages/*.sh packaging/debian/postinst .ci/run
     # Each of these leaves out a test without its being counted.
     local silent='#\[ignore|eprintln!\("(not |needs |skip)|unittest\.skip|@skip|\bt(est|his)?\.(skip|todo)\('
     if git grep -nE "$silent" -- crates tests ':!*/skipped.rs' ':!tests/browser/skipped.mjs'; then
@@ -249,6 +250,27 @@ stage_reproducible() {
 
 native_program() {
     echo "$target_dir/$(native_target)/release/teiji"
+}
+
+stage_packages() {
+    local one other package suite
+    if ! as_root unshare --mount --pid --fork mount --types tmpfs tmpfs /mnt 2>/dev/null; then
+        skipped packages mount "a clean Debian needs the right to mount"
+        return 0
+    fi
+    needs debootstrap debootstrap
+    needs lintian lintian
+    install_missing
+    ./scripts/deb.sh
+    one=$(sha256sum "$target_dir"/debian/*)
+    ./scripts/deb.sh
+    other=$(sha256sum "$target_dir"/debian/*)
+    [ "$one" = "$other" ]
+    lintian --allow-root --fail-on error,warning "$target_dir"/debian/*.deb
+    package=$(echo "$target_dir"/debian/*_"$(dpkg --print-architecture)".deb)
+    for suite in bookworm trixie; do
+        as_root env TMPDIR="$work" TEIJI_SKIPPED_TESTS="$TEIJI_SKIPPED_TESTS" tests/packages/clean_debian.sh "$suite" "$package"
+    done
 }
 
 # Idle, loaded, and two that overrun their interval all the time: one skips, one catches up.
