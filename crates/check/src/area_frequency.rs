@@ -6,7 +6,7 @@ use super::machine::{Machine, Purpose};
 use super::power_daemons::chooses_governor;
 use super::words::{cpu_words, each_of};
 use model::Phrase;
-use plan::CpuId;
+use plan::{CpuId, quoted};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
@@ -49,6 +49,7 @@ fn cpufreq(machine: &Machine<'_>, cpu: CpuId, file: &str) -> Option<String> {
 /// The command that writes a value to such a file of each of these CPUs.
 fn write_for(machine: &Machine<'_>, cpus: &[CpuId], file: &str, value: impl Display) -> String {
     const FOLDER: &str = "/sys/devices/system/cpu";
+    let file = quoted(file);
     match cpus {
         [one] => format!("echo {value} | sudo tee {FOLDER}/cpu{one}/{file}"),
         _ if cpus.len() == machine.online.len() => {

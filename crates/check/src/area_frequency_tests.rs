@@ -33,6 +33,17 @@ fn governor(cpus: Option<&[u32]>, files: &[(String, String)]) -> OneFinding {
     seen("governor", cpus, &files).unwrap()
 }
 
+/// The tree of files may be a stranger's (--root).
+#[test]
+fn a_name_of_an_idle_state_is_quoted_in_the_command() {
+    let state = [("cpuidle/state1;id/latency", "900"), ("cpuidle/state1;id/disable", "0")];
+    assert_eq!(
+        seen("idle-states", Some(&[1]), &state).unwrap().action,
+        "hold /dev/cpu_dma_latency open with 0 written to it, or echo 1 | sudo tee \
+         /sys/devices/system/cpu/cpu1/'cpuidle/state1;id/disable'"
+    );
+}
+
 #[test]
 fn commands_write_the_files_of_these_cpus() {
     let ondemand = frequency("ondemand", 600_000, 1_800_000, "<unsupported>");

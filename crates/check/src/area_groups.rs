@@ -9,7 +9,7 @@ use super::machine::{Machine, Purpose};
 use super::sets::without;
 use super::words::{bring_online, cpu_words, for_each, listed};
 use model::{Phrase, phrase};
-use plan::{CpuId, CpuList};
+use plan::{CpuId, CpuList, quoted};
 
 pub(crate) const CHECKS: &[Check] = &[
     tunable("control-groups", &[Purpose::Telco], groups),
@@ -105,10 +105,7 @@ fn making_valid(
     let cpus = |group: &str| machine.cpus(&format!("{GROUPS}/{group}/cpuset.cpus"));
     let own = cpus(group).unwrap_or_default();
     let ask_for = |kind: &str| {
-        for_each(
-            &format!("echo {kind} | sudo tee /{GROUPS}/\"$i\"/{PARTITION}"),
-            quoted(vec![group]),
-        )
+        for_each(&format!("echo {kind} | sudo tee /{GROUPS}/\"$i\"/{PARTITION}"), [quoted(group)])
     };
     let again = ask_for(kind);
     let has_reason = |word| reason.as_deref().is_some_and(|reason| reason.contains(word));
@@ -156,27 +153,16 @@ fn keeping(groups: &[String], cpus: &str) -> String {
     if !units.is_empty() {
         commands.push(for_each(
             &format!("sudo systemctl set-property --runtime \"$i\" AllowedCPUs={cpus}"),
-            quoted(units),
+            units.into_iter().map(|unit| quoted(unit)),
         ));
     }
     if !others.is_empty() {
         commands.push(for_each(
             &format!("echo {cpus} | sudo tee /{GROUPS}/\"$i\"/cpuset.cpus"),
-            quoted(others),
+            others.into_iter().map(|group| quoted(group)),
         ));
     }
     commands.join(", and ")
-}
-
-/// Where a shell would read them otherwise.
-fn quoted(groups: Vec<&String>) -> Vec<String> {
-    let is_plain = |group: &str| {
-        group.chars().all(|letter| letter.is_ascii_alphanumeric() || "._-@:".contains(letter))
-    };
-    let quote = |group: &String| {
-        if is_plain(group) { group.clone() } else { format!("'{}'", group.replace('\'', r"'\''")) }
-    };
-    groups.into_iter().map(quote).collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::finding::{ALL, Check, Seen, check, tunable};
 use super::machine::{Machine, Purpose};
 use host::kernel;
 use model::phrase;
+use plan::quoted;
 
 pub(crate) const CHECKS: &[Check] = &[
     tunable("transparent-hugepages", &[], hugepages),
@@ -29,7 +30,7 @@ fn hugepages(machine: &Machine<'_>) -> Option<Seen> {
     };
     let sizes = machine.names(FOLDER).into_iter().filter(|name| name.starts_with("hugepages-"));
     let always: Vec<String> = sizes.filter(is_always).collect();
-    let files = always.iter().map(|folder| format!("/{FOLDER}/{folder}/enabled"));
+    let files = always.iter().map(|folder| quoted(&format!("/{FOLDER}/{folder}/enabled")));
     let files = (choice == "always")
         .then(|| format!("/{FOLDER}/enabled"))
         .into_iter()
@@ -109,6 +110,21 @@ mod tests {
         let command =
             "echo never | sudo tee /sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled";
         assert_eq!(finding.action, command);
+    }
+
+    /// The tree of files may be a stranger's (--root).
+    #[test]
+    fn a_name_of_a_folder_is_quoted_in_the_command() {
+        const FOLDER: &str = "sys/kernel/mm/transparent_hugepage";
+        let (_dir, root) = lay(&[
+            (&format!("{FOLDER}/enabled"), "always madvise [never]\n"),
+            (&format!("{FOLDER}/hugepages-1;id/enabled"), "[always] never\n"),
+        ]);
+        let finding = finding(&root, "transparent-hugepages", None).unwrap();
+        assert_eq!(
+            finding.action,
+            format!("echo never | sudo tee '/{FOLDER}/hugepages-1;id/enabled'")
+        );
     }
 
     #[test]

@@ -337,6 +337,27 @@ mod tests {
         );
     }
 
+    /// A file's word was once a command of its own in the advice.
+    #[test]
+    fn what_is_no_name_of_a_group_gets_into_no_command() {
+        let whole = |name: &str| format!("@{name} - rtprio 95\n@{name} - memlock unlimited\n");
+        for name in ["a;id", "$(id)", "'a'", "\"", "%s", "-r", "1000:", "100:200", ":5", "", "*"] {
+            let text = whole(name);
+            let finding = seen("rights-real-time", NONE, &[("etc/security/limits.conf", &text)]);
+            let expected = format!(
+                "{MEMBER} && printf '@realtime - rtprio 95\\n@realtime - memlock unlimited\\n' | \
+                 sudo tee -a /etc/security/limits.d/realtime.conf, and log in anew"
+            );
+            assert_eq!(finding.action, expected, "{name}");
+        }
+        let text = whole("rt-1.x_y");
+        let finding = seen("rights-real-time", NONE, &[("etc/security/limits.conf", &text)]);
+        assert_eq!(
+            finding.action,
+            "sudo groupadd -f rt-1.x_y && sudo usermod -aG rt-1.x_y \"$USER\", and log in anew"
+        );
+    }
+
     #[test]
     fn the_package_gives_what_is_advised() {
         let limits = include_str!("../../../packaging/debian/limits.conf");

@@ -9,7 +9,7 @@ use super::cgroups::{branch, own_path};
 use super::machine::Machine;
 use super::root_threads::root_threads;
 use super::sets::{sorted, without};
-use plan::{CpuId, CpuList};
+use plan::{CpuId, CpuList, quoted};
 
 /// The group that tuning makes for threads of the root.
 const OWN_GROUP: &str = "teiji";
@@ -53,7 +53,7 @@ impl CpusetLimits {
     /// What limits the first group, as a command.
     pub(crate) fn command(&self) -> Option<String> {
         let (file, cpus) = self.groups.first()?;
-        Some(format!("echo {} | sudo tee /{file}", CpuList::format(cpus)))
+        Some(format!("echo {} | sudo tee {}", CpuList::format(cpus), quoted(&format!("/{file}"))))
     }
 }
 

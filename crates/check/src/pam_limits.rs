@@ -200,6 +200,13 @@ fn taken_back(lines: &[LimitLine], place: usize) -> Option<&LimitLine> {
     less.next().map(|(line, _)| line)
 }
 
+/// Whether it is what groupadd takes, so that a shell and a rule of udev read it as it is too.
+/// Ranges of numbers, as in `@1000:`, are none.
+fn is_name_of_group(name: &str) -> bool {
+    name.starts_with(|letter: char| letter.is_ascii_alphanumeric() || letter == '_')
+        && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_.-".contains(letter))
+}
+
 /// Groups whose members get so much of an item when they log in.
 pub(crate) fn groups_with(lines: &[LimitLine], item: &str, wanted: i64) -> Vec<String> {
     let mut domains: Vec<&str> = Vec::new();
@@ -213,7 +220,8 @@ pub(crate) fn groups_with(lines: &[LimitLine], item: &str, wanted: i64) -> Vec<S
             .all(|last| last.is_some_and(|(_, given)| given >= wanted))
     };
     let groups = domains.into_iter().filter(has_enough);
-    groups.filter_map(|domain| domain.strip_prefix('@')).map(str::to_owned).collect()
+    let names = groups.filter_map(|domain| domain.strip_prefix('@'));
+    names.filter(|name| is_name_of_group(name)).map(str::to_owned).collect()
 }
 
 fn shown(text: &str) -> String {

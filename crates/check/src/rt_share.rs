@@ -8,7 +8,7 @@ use super::in_debugfs::hidden;
 use super::machine::{Machine, Purpose};
 use super::words::{cpu_words, for_each, from_shell_in};
 use model::{FairServer, Phrase, RefusalCause, phrase};
-use plan::CpuId;
+use plan::{CpuId, quoted};
 
 /// Where rt_group_sched= came in. Before, the kernel takes it for a variable of init.
 const WITH_GROUP_ARGUMENT: (u32, u32) = (6, 16);
@@ -226,8 +226,6 @@ fn giving(machine: &Machine<'_>, group: &str) -> Phrase {
         .first()
         .and_then(|first| first.rsplit_once('/'))
         .map(|(parent, _)| parent.to_owned());
-    let is_plain =
-        path.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-@:".contains(letter));
     let left = parent.and_then(|parent| {
         let given = machine
             .names(&parent)
@@ -236,9 +234,10 @@ fn giving(machine: &Machine<'_>, group: &str) -> Phrase {
             .sum::<i64>();
         Some(share(&parent)? - given)
     });
-    match left.filter(|left| *left > 0 && is_plain) {
+    match left.filter(|left| *left > 0) {
         Some(left) => {
-            for_each(&format!("echo {left} | sudo tee /$i/cpu.rt_runtime_us"), without).into()
+            let command = format!("echo {left} | sudo tee /\"$i\"/cpu.rt_runtime_us");
+            for_each(&command, without.iter().map(|group| quoted(group))).into()
         }
         None => from_shell_in(&format!("{GROUPS}/tasks")),
     }

@@ -136,7 +136,7 @@ fn shares_are_given_from_above() {
     );
     let groups = "sys/fs/cgroup/cpu/user.slice sys/fs/cgroup/cpu/user.slice/session-1.scope";
     let expected = format!(
-        "for i in {groups}; do echo 750000 | sudo tee /$i/cpu.rt_runtime_us; done, or boot a \
+        "for i in {groups}; do echo 750000 | sudo tee /\"$i\"/cpu.rt_runtime_us; done, or boot a \
          kernel without RT_GROUP_SCHED"
     );
     assert_eq!(action, expected);

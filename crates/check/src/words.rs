@@ -2,7 +2,7 @@
 //! Words of several findings: lists, CPUs, one command for several, spelling.
 
 use model::{Phrase, phrase};
-use plan::{CpuId, CpuList};
+use plan::{CpuId, CpuList, quoted};
 use std::fmt::Display;
 
 /// The words of a list: `a, b and c`.
@@ -23,14 +23,21 @@ pub(crate) fn cpu_words(cpus: &[CpuId]) -> Phrase {
 
 /// How to start a program in the control group with this file.
 pub(crate) fn from_shell_in(file: &str) -> Phrase {
-    phrase!("from-this-shell", command = format!("echo $$ | sudo tee /{file}"))
+    phrase!(
+        "from-this-shell",
+        command = format!("echo $$ | sudo tee {}", quoted(&format!("/{file}")))
+    )
 }
 
-/// A command for each of these numbers.
+/// A command for each of these, which are numbers or words that are quoted for a shell. Words stand
+/// as `"$i"` in the command, numbers as `$i`.
 pub(crate) fn for_each<D: Display>(command: &str, ids: impl IntoIterator<Item = D>) -> String {
+    const WORD: &str = "\"$i\"";
     let ids: Vec<String> = ids.into_iter().map(|id| id.to_string()).collect();
     match ids.as_slice() {
-        [one] => command.replace("\"$i\"", one).replace("$i", one),
+        // What a word brings is not replaced again.
+        [one] if command.contains(WORD) => command.replace(WORD, one),
+        [one] => command.replace("$i", one),
         _ => each_of("i", &ids, command),
     }
 }
@@ -63,5 +70,25 @@ pub(crate) fn is_one_off(one: &str, other: &str) -> bool {
         replaced || swapped
     } else {
         short[same..] == long[same + 1..]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name with `$i` in it was once put into itself, outside of its quotes.
+    #[test]
+    fn names_from_files_are_one_word_of_a_command() {
+        let remove =
+            |names: &[&str]| for_each("rmdir /sys/\"$i\"", names.iter().map(|name| quoted(name)));
+        assert_eq!(remove(&["a$i;id"]), "rmdir /sys/'a$i;id'");
+        assert_eq!(remove(&["a b", "c"]), "for i in 'a b' c; do rmdir /sys/\"$i\"; done");
+        assert_eq!(for_each("chrt -p $i", [7]), "chrt -p 7");
+        let command = "echo $$ | sudo tee '/sys/fs/cgroup/a;id/tasks'";
+        assert_eq!(
+            from_shell_in("sys/fs/cgroup/a;id/tasks"),
+            phrase!("from-this-shell", command = command)
+        );
     }
 }

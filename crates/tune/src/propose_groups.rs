@@ -9,7 +9,7 @@ use super::propose_interrupts::without_measured;
 use super::setting::{ADD_CPUSET, Form};
 use super::wanted::Wanted;
 use check::{CpusetLimits, GROUPS, Machine, cpuset_limits, groups_on_measured};
-use plan::{CpuId, CpuList};
+use plan::{CpuId, CpuList, quoted};
 
 const CONTROLLERS: &str = "sys/fs/cgroup/cgroup.subtree_control";
 
@@ -89,7 +89,7 @@ pub(super) fn left_alone(machine: &Machine<'_>) -> Option<String> {
 fn version_2_left(machine: &Machine<'_>) -> Option<String> {
     let mut groups = if has_controller(machine) { groups_on_measured(machine) } else { Vec::new() };
     groups.retain(|group| cpus_of(machine, group).is_empty());
-    let first = groups.first()?;
+    let first = quoted(groups.first()?);
     Some(format!(
         "services in {} may run on these CPUs, and the kernel could not take that back exactly: \
          sudo systemctl set-property --runtime {first} AllowedCPUs={}, and so for each",

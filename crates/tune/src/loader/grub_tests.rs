@@ -198,7 +198,7 @@ fn where_grub_has_entries_the_command_for_them_is_said() {
     ]);
     let error = error(machine.write());
     let command = format!(
-        "Run: sudo grubby --update-kernel=ALL --remove-args='rcu_nocbs=0' --args='{}'",
+        "Run: sudo grubby --update-kernel=ALL --remove-args=rcu_nocbs=0 --args='{}'",
         machine.arguments()
     );
     assert!(error.ends_with(&command), "{error}");

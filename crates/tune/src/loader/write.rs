@@ -9,6 +9,7 @@ use super::{entries, grub, line, replace};
 use crate::boot::BootPlan;
 use host::HostRoot;
 use host::regular_file;
+use plan::quoted;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -313,10 +314,10 @@ fn grubby(plan: &BootPlan) -> String {
     let removed = if removed.is_empty() {
         String::new()
     } else {
-        format!(" --remove-args='{}'", removed.join(" "))
+        format!(" --remove-args={}", quoted(&removed.join(" ")))
     };
     let added: Vec<&str> = plan.arguments.iter().map(|argument| argument.text.as_str()).collect();
-    format!("sudo grubby --update-kernel=ALL{removed} --args='{}'", added.join(" "))
+    format!("sudo grubby --update-kernel=ALL{removed} --args={}", quoted(&added.join(" ")))
 }
 
 /// What is to be done by hand, and where.
