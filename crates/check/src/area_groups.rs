@@ -5,6 +5,7 @@ use super::cgroups::{GROUPS, InvalidPartition, PARTITION, branch, invalid_partit
 use super::cpuset::allowed;
 use super::cpuset_v1::cpuset_limits;
 use super::finding::{ALL, Check, Seen, check, tunable};
+use super::isolating::cpus_of;
 use super::machine::{Machine, Purpose};
 use super::sets::without;
 use super::words::{bring_online, cpu_words, for_each, listed};
@@ -96,44 +97,91 @@ fn partitions(machine: &Machine<'_>) -> Option<Seen> {
     Seen::bad(Phrase::joined("sentences", found), Phrase::joined("and", actions))
 }
 
-/// The kernel looks again at a partition when the CPUs of a group beside it change, and at the
-/// latest when it is asked again.
+/// What removes the kernel's reason. It looks again at a partition when the CPUs of a group beside it
+/// change, and at the latest when it is asked again.
 fn making_valid(
     machine: &Machine<'_>,
     InvalidPartition { group, kind, reason }: &InvalidPartition,
 ) -> Phrase {
-    let cpus = |group: &str| machine.cpus(&format!("{GROUPS}/{group}/cpuset.cpus"));
-    let own = cpus(group).unwrap_or_default();
+    let own = wanted_cpus(machine, group);
     let ask_for = |kind: &str| {
         for_each(&format!("echo {kind} | sudo tee /{GROUPS}/\"$i\"/{PARTITION}"), [quoted(group)])
     };
-    let again = ask_for(kind);
-    let has_reason = |word| reason.as_deref().is_some_and(|reason| reason.contains(word));
-    if has_reason("housekeeping") && kind == "isolated" {
-        return phrase!("leave-a-cpu", group = group.as_str(), again);
+    let (again, group) = (ask_for(kind), group.as_str());
+    // Older kernels say none, and were asked for CPUs that others have, as a rule.
+    let reason = reason.as_deref().unwrap_or("not exclusive").to_lowercase();
+    let has_reason = |words: &[&str]| words.iter().any(|word| reason.contains(word));
+    if has_reason(&["not exclusive"]) {
+        return without_sharing(machine, group, &own, again);
     }
-    if has_reason("housekeeping") {
-        let command = ask_for("isolated");
-        return phrase!("isolate-partition", group = group.as_str(), again, command);
+    if has_reason(&["housekeeping"]) {
+        let of = |name| cpus_of(machine, name).unwrap_or_default();
+        let isolcpus = of("isolcpus");
+        let others = without(&own, &isolcpus);
+        return if kind == "isolated" {
+            // Those of isolcpus= and nohz_full= keep no house, in the partition or out of it.
+            match without(&others, &of("nohz_full")).as_slice() {
+                [] => phrase!("remove-reason-of-kernel", again),
+                _ => phrase!("leave-a-cpu", group, again),
+            }
+        } else if others.len() == own.len() {
+            phrase!("remove-reason-of-kernel", again)
+        } else if others.is_empty() {
+            ask_for("isolated").into()
+        } else {
+            phrase!("isolate-partition", group, again, command = ask_for("isolated"))
+        };
     }
-    let offline = without(&own, &machine.online);
-    if has_reason("hotplug") && !offline.is_empty() {
-        return Phrase::joined("and", [bring_online(&offline), again].map(Phrase::from));
+    if has_reason(&["hotplug"]) && !own.is_empty() {
+        let offline = without(&own, &machine.online);
+        let is_there =
+            |cpu: &CpuId| machine.exists(&format!("sys/devices/system/cpu/cpu{cpu}/online"));
+        let there: Vec<CpuId> = offline.iter().copied().filter(is_there).collect();
+        return if !there.is_empty() {
+            Phrase::joined("and", [bring_online(&there), again].map(Phrase::from))
+        } else if offline.len() == own.len() {
+            phrase!("give-cpus-that-are-there", group, again)
+        } else {
+            again.into()
+        };
     }
-    let shares =
-        |other: &String| cpus(other).is_some_and(|cpus| cpus.iter().any(|cpu| own.contains(cpu)));
+    // As root it may be one.
+    if has_reason(&["permission", "not permitted"]) {
+        again.into()
+    } else if own.is_empty() {
+        phrase!("give-cpus", group, again)
+    } else if has_reason(&["parent is"]) {
+        phrase!("make-parent-a-partition", group, again)
+    } else if has_reason(&["unable to distribute"]) {
+        phrase!("leave-parent-a-cpu", group, again)
+    } else {
+        phrase!("remove-reason-of-kernel", again)
+    }
+}
+
+/// The CPUs that a group asks for.
+fn wanted_cpus(machine: &Machine<'_>, group: &str) -> Vec<CpuId> {
+    let mut files = ["cpuset.cpus", "cpuset.cpus.exclusive"].into_iter();
+    let cpus = |file| machine.cpus(&format!("{GROUPS}/{group}/{file}"));
+    files.find_map(|file| cpus(file).filter(|cpus| !cpus.is_empty())).unwrap_or_default()
+}
+
+/// How groups beside a partition give up its CPUs.
+fn without_sharing(machine: &Machine<'_>, group: &str, own: &[CpuId], again: String) -> Phrase {
     let mut beside = machine.names(GROUPS);
-    beside.retain(|other| other != group && shares(other));
+    beside.retain(|other| {
+        other != group && wanted_cpus(machine, other).iter().any(|cpu| own.contains(cpu))
+    });
     // What each has beside these. One that is a partition, or is to be one, has its CPUs for
     // itself.
-    let left = |other: &String| without(&cpus(other).unwrap_or_default(), &own);
+    let left = |other: &String| without(&wanted_cpus(machine, other), own);
     let is_member = |other: &String| {
         let said = machine.text(&format!("{GROUPS}/{other}/{PARTITION}"));
         said.is_none_or(|said| said == "member")
     };
     let gives = |other: &String| is_member(other) && !left(other).is_empty();
     if beside.is_empty() || !beside.iter().all(gives) {
-        return phrase!("correct-partition", group = group.as_str(), again);
+        return phrase!("correct-partition", group, again);
     }
     let keep = beside
         .iter()
@@ -257,13 +305,15 @@ mod tests {
         assert_eq!(seen(), Some((Status::Bad, found.to_owned(), action)));
     }
 
-    /// It was to be made the same once more, which the kernel refuses once more.
+    /// Whatever the kernel said, CPUs were once to be taken from system.slice.
     #[test]
     fn the_way_to_a_valid_partition_depends_on_the_reason() {
         let groups = Groups::with_cpusets_in("cgroup.subtree_control");
         file(groups.0.path(), "sys/devices/system/cpu/online", "0-1");
-        // Neither reason is about this one.
-        groups.put("system.slice", "cpuset.cpus", "1-2");
+        for cpu in [2, 3] {
+            file(groups.0.path(), &format!("sys/devices/system/cpu/cpu{cpu}/online"), "0");
+        }
+        groups.put("system.slice", "cpuset.cpus", "0-3");
         let housekeeping = "partition config conflicts with housekeeping setup";
         let hotplug = "No cpu available due to hotplug";
         let ask = |kind: &str| {
@@ -278,23 +328,54 @@ mod tests {
             ask("root"),
             ask("isolated")
         );
-        let leave = format!(
-            "leave a CPU that is in neither isolcpus= nor nohz_full= out of cpuset.cpus of \
-             rt.slice, then {}",
-            ask("isolated")
-        );
-        for (kind, reason, cpus, action) in [
-            ("root", housekeeping, "2-3", isolate),
-            ("isolated", housekeeping, "2-3", leave),
-            ("root", hotplug, "2", format!("{}, and {}", online(2), ask("root"))),
-            ("isolated", hotplug, "2-3", format!("{each}, and {}", ask("isolated"))),
+        let then = |first: &str, kind: &str| format!("{first}, then {}", ask(kind));
+        let reason = "remove the reason that the kernel names";
+        let empty = "set cpuset.cpus of rt.slice";
+        let parent = "make the group above rt.slice a valid partition";
+        let leave = "leave a CPU that is in neither isolcpus= nor nohz_full= out of cpuset.cpus \
+                     of rt.slice";
+        let spare = "set cpuset.cpus of rt.slice to CPUs that the group above it can spare: it \
+                     keeps one, and has none of other partitions";
+        let isolated = "isolcpus=2";
+        for (kind, reason, arguments, cpus, action) in [
+            ("root", housekeeping, isolated, "2-3", isolate),
+            ("root", housekeeping, isolated, "2", ask("isolated")),
+            ("root", housekeeping, "nohz_full=2-3", "2-3", then(reason, "root")),
+            ("isolated", housekeeping, isolated, "2-3", then(leave, "isolated")),
+            ("isolated", housekeeping, "isolcpus=2-3", "2-3", then(reason, "isolated")),
+            ("isolated", housekeeping, "isolcpus=2 nohz_full=3", "2-3", then(reason, "isolated")),
+            ("root", hotplug, "", "2", format!("{}, and {}", online(2), ask("root"))),
+            ("isolated", hotplug, "", "2-3", format!("{each}, and {}", ask("isolated"))),
+            ("isolated", hotplug, "", "0", ask("isolated")),
             (
-                "isolated",
+                "root",
                 hotplug,
-                "0",
-                format!("correct cpuset.cpus of rt.slice, then {}", ask("isolated")),
+                "",
+                "8-9",
+                then("set cpuset.cpus of rt.slice to CPUs that this machine has", "root"),
             ),
+            ("root", hotplug, "", "", then(empty, "root")),
+            (
+                "root",
+                "cpuset.cpus and cpuset.cpus.exclusive are empty",
+                "",
+                "",
+                then(empty, "root"),
+            ),
+            ("isolated", "Parent is not a partition root", "", "2-3", then(parent, "isolated")),
+            ("root", "Parent is an invalid partition root", "", "2-3", then(parent, "root")),
+            (
+                "root",
+                "Parent unable to distribute cpu downstream",
+                "",
+                "2-3",
+                format!("{spare}. Then {}", ask("root")),
+            ),
+            ("root", "Access permission denied", "", "2-3", ask("root")),
+            ("root", "Enable partition not permitted", "", "2-3", ask("root")),
+            ("root", "Have remote partition underneath", "", "2-3", then(reason, "root")),
         ] {
+            file(groups.0.path(), "proc/cmdline", arguments);
             groups.put("rt.slice", "cpuset.cpus", cpus);
             groups.put(
                 "rt.slice",
@@ -304,7 +385,7 @@ mod tests {
             let finding = groups.partition().unwrap();
             let found =
                 format!("rt.slice is no {kind} partition, because the kernel says: {reason}");
-            assert_eq!((finding.found, finding.action), (found, action));
+            assert_eq!((finding.found, finding.action), (found, action), "{arguments}");
         }
     }
 
