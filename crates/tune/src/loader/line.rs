@@ -69,9 +69,9 @@ fn words(text: &str, quoting: Quoting) -> Vec<Range<usize>> {
     words
 }
 
-/// Arguments that a text has and another one has not.
+/// Arguments of the kernel that a text has and another one has not.
 pub(super) fn added<'a>(before: &str, after: &'a str) -> Vec<&'a str> {
-    let of = |text| scanned(text, Quoting::Kernel).0;
+    let of = |text| words(text, Quoting::Kernel);
     let earlier: Vec<&str> = of(before).into_iter().map(|word| &before[word]).collect();
     of(after).into_iter().map(|word| &after[word]).filter(|word| !earlier.contains(word)).collect()
 }
@@ -107,7 +107,10 @@ pub(super) fn edited(
             all.iter().filter(|word| is_named(text_of(word), argument.name)).collect();
         match found.pop() {
             None => new.push(argument.text.as_str()),
-            Some(last) if is_right(argument, text_of(last)) => {}
+            // One that is there twice is as right as once.
+            Some(last) if is_right(argument, text_of(last)) => {
+                found.retain(|word| text_of(word) != text_of(last));
+            }
             Some(last) => {
                 edits.push(Edit {
                     file: pieces[last.piece].file,

@@ -124,6 +124,8 @@ mod tests {
                 "add isolcpus=managed_irq,domain,1-3 rcu_nocbs=1-3 irqaffinity=0",
             ),
             (ARMBIAN, "verbosity=1".to_owned(), &format!("add {all}")),
+            // What stands behind it is for init.
+            (ARMBIAN, format!("extraargs=quiet -- {all}"), &format!("add {all}")),
         ] {
             let machine = Machine::new(&[(file, &text)]);
             let place = if file == EXTLINUX { AT_LABEL } else { PLACES[2].1 };
@@ -137,9 +139,11 @@ mod tests {
     #[test]
     fn what_is_there_already_is_no_failure() {
         let all = Machine::new(&[]).arguments().to_owned();
-        for (file, text) in
-            [(EXTLINUX, extlinux(&format!("quiet {all}"))), (ARMBIAN, format!("extraargs={all}"))]
-        {
+        for (file, text) in [
+            (EXTLINUX, extlinux(&format!("quiet {all}"))),
+            (EXTLINUX, extlinux(&format!("{all} {all} -- nohz_full=2"))),
+            (ARMBIAN, format!("extraargs={all}")),
+        ] {
             let machine = Machine::new(&[(file, &text)]);
             let written = machine.write().unwrap();
             assert_eq!((written.files, written.right), (vec![], vec![file.to_owned()]));
