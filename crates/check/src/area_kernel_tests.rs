@@ -83,6 +83,9 @@ fn a_recording_has_the_mode_that_check_finds() {
         ("7.0.0", "preempt=none", lazy, lazy_itself.clone()),
         ("7.0.0", "preempt=full preempt=voluntary", lazy, booted("full")),
         ("7.0.0", "preempt=none", full, booted("none")),
+        // As of each other argument, quotes and what is for init do not count.
+        ("6.18.0", "preempt=\"none\"", full, booted("none")),
+        ("6.18.0", "preempt=none -- preempt=voluntary", full, booted("none")),
         // What nothing shows is not guessed.
         ("6.18.0", "preempt=lazy", "", "PREEMPT_DYNAMIC".to_owned()),
         ("6.18.0", "preempt=full preempt=lazy", "", "PREEMPT_DYNAMIC".to_owned()),
@@ -107,6 +110,13 @@ fn a_recording_has_the_mode_that_check_finds() {
     let debugfs = ("sys/kernel/debug/sched/preempt", "full (lazy)");
     let (_dir, root) = lay(&[DYNAMIC, ("proc/cmdline", "preempt=full"), debugfs]);
     assert_eq!(crate::preemption(&root).unwrap(), "PREEMPT_DYNAMIC (lazy)");
+    // One that cannot choose has no such file.
+    for (word, model) in [("PREEMPT", "PREEMPT_DYNAMIC (none)"), ("PREEMPT_RT", "PREEMPT_RT")] {
+        let version = format!("Linux version 5.15.0 (x) #1 SMP {word} x");
+        let debugfs = ("sys/kernel/debug/sched/preempt", "(none) voluntary full");
+        let (_dir, root) = lay(&[("proc/version", version.as_str()), debugfs]);
+        assert_eq!(crate::preemption(&root).unwrap(), model);
+    }
 }
 
 /// Guides for audio have `preempt=full`, which such kernels pass over.
@@ -132,7 +142,11 @@ fn the_mode_of_a_kernel_that_cannot_choose_it_does_nothing() {
     // Before they called themselves so, some that can choose it called themselves this.
     assert_eq!(in_effect("SMP PREEMPT", ""), None);
     assert_eq!(in_effect("SMP PREEMPT_DYNAMIC", ""), None);
-    assert_eq!(in_effect("SMP PREEMPT_RT", "CONFIG_PREEMPT_RT=y"), None);
+    // PREEMPT_RT has modes since 6.13, where it is built with them.
+    assert_eq!(in_effect("SMP PREEMPT_RT", "CONFIG_PREEMPT_RT=y"), nothing);
+    let both = "CONFIG_PREEMPT_RT=y\nCONFIG_PREEMPT_DYNAMIC=y";
+    assert_eq!(in_effect("SMP PREEMPT_RT", both), None);
+    assert_eq!(in_effect("SMP PREEMPT_RT", ""), None);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How the kernel can be preempted.
 
+use super::arguments::Arguments;
 use super::config::KernelConfig;
 use super::files::Files;
 use super::machine::Machine;
@@ -57,15 +58,20 @@ impl Kernel<'_, '_> {
         let text = |path: &str| self.files.text(path);
         let (version, realtime) = (text("proc/version"), text("sys/kernel/realtime"));
         let model = kernel::preemption(version.as_deref(), realtime.as_deref())?;
+        if model == "PREEMPT_RT" {
+            return Some(model.to_owned());
+        }
+        // Linux 5.12 to 5.17 have modes too, and call themselves PREEMPT.
+        if let Some(mode) = text(MODES_OF_KERNEL).as_deref().and_then(kernel::dynamic_mode) {
+            return Some(format!("{PREEMPT_DYNAMIC} ({mode})"));
+        }
         if model != PREEMPT_DYNAMIC {
             return Some(model.to_owned());
         }
-        if let Some(mode) = text(MODES_OF_KERNEL).as_deref().and_then(kernel::dynamic_mode) {
-            return Some(format!("{model} ({mode})"));
-        }
         // What was asked for at boot may have been changed since, so it is called that.
         let line = text("proc/cmdline").unwrap_or_default();
-        if let Some(mode) = self.booted_mode(&line) {
+        // Its version makes no difference for this argument.
+        if let Some(mode) = self.booted_mode(&Arguments::of(&line, None)) {
             return Some(format!("{model} (booted with preempt={mode})"));
         }
         // Without an argument it is what the kernel was built with.
@@ -74,10 +80,8 @@ impl Kernel<'_, '_> {
 
     /// The mode that the kernel was booted with: that of the last `preempt=` that it knows. None
     /// where there is none, or where it is not known whether the kernel knows it.
-    fn booted_mode<'l>(&self, command_line: &'l str) -> Option<&'l str> {
-        let words = command_line.split_ascii_whitespace();
-        let modes = words.filter_map(|word| word.strip_prefix("preempt="));
-        let mut known = modes.rev().map(|mode| (mode, self.knows(mode)));
+    fn booted_mode<'l>(&self, arguments: &'l Arguments) -> Option<&'l str> {
+        let mut known = arguments.values("preempt").rev().map(|mode| (mode, self.knows(mode)));
         let (mode, is_known) = known.find(|(_, is_known)| *is_known != Some(false))?;
         is_known.map(|_| mode)
     }
@@ -109,11 +113,10 @@ impl Kernel<'_, '_> {
 }
 
 /// Whether the kernel cannot choose at boot how it is preempted, and passes `preempt=` over. False
-/// where that is not known: some that can call themselves `PREEMPT`, and those with PREEMPT_RT do
-/// not say it.
+/// where that is not known: some that can call themselves `PREEMPT` or `PREEMPT_RT`.
 pub(crate) fn is_fixed(machine: &Machine<'_>) -> bool {
     let Some(model) = model(machine) else { return false };
-    if model == "PREEMPT_RT" || dynamic_mode(&model).is_some() {
+    if dynamic_mode(&model).is_some() {
         return false;
     }
     model == VOLUNTARY_OR_NONE
