@@ -3,6 +3,7 @@
 
 use super::finding::{Check, Seen, Status, check, tunable};
 use super::interrupt_lines::{DeviceInterrupt, device_interrupts};
+use super::isolating::highest_cpu;
 use super::machine::{Machine, Purpose};
 use super::recommended::{also, takes_managed_irq, tickless};
 use super::sets::{sorted, without};
@@ -194,10 +195,16 @@ impl Banned {
         })
     }
 
-    /// The setting that leaves these CPUs alone too.
-    fn corrected(&self, cpus: &[CpuId]) -> String {
-        let cpus = sorted(cpus.iter().copied().chain(self.meant()));
-        let value = if self.name == BANNED_MASK { to_mask(&cpus) } else { CpuList::format(&cpus) };
+    /// CPUs that are left alone when these are too. None where irqbalance would have no CPU.
+    fn with(&self, machine: &Machine<'_>, cpus: &[CpuId]) -> Option<Vec<CpuId>> {
+        let mut all = sorted(cpus.iter().copied().chain(self.meant()));
+        all.retain(|cpu| *cpu <= highest_cpu(machine));
+        (!without(&machine.online, &all).is_empty()).then_some(all)
+    }
+
+    /// The setting that leaves these CPUs alone.
+    fn of(&self, cpus: &[CpuId]) -> String {
+        let value = if self.name == BANNED_MASK { to_mask(cpus) } else { CpuList::format(cpus) };
         format!("{}={value}", self.name)
     }
 }
@@ -257,12 +264,16 @@ fn irqbalance(machine: &Machine<'_>) -> Option<Seen> {
             return Seen::ok(format!("runs, and leaves {} alone ({name})", cpu_words(&measured)));
         }
         let argument = format!("{name}={}", banned.value);
+        let all = banned.with(machine, &also(measured.clone(), &machine.isolated));
         let found = match (&banned.cpus, name) {
+            (Some(_), _) if all.is_none() => {
+                phrase!("runs-with-cpus-turned-round", name, cpus = cpu_words(&open))
+            }
             (Some(_), _) => phrase!("runs-and-does-not-leave-out", name, cpus = cpu_words(&open)),
             (None, BANNED_MASK) => phrase!("runs-with-no-mask", argument),
             (None, _) => phrase!("runs-with-no-list", argument),
         };
-        let setting = banned.corrected(&also(measured, &machine.isolated));
+        let setting = banned.of(all.as_deref().unwrap_or(&measured));
         let action = phrase!("set-and-restart-irqbalance", setting);
         return Seen::bad(found, Phrase::joined("or", [action, stop.into()]));
     }

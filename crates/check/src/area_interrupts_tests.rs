@@ -164,6 +164,31 @@ fn irqbalance_leaves_out_what_it_was_told_to() {
              which is no list such as 2-3",
             "IRQBALANCE_BANNED_CPULIST=2-3",
         ),
+        // It has no CPUs then, and once was to be kept off all of them.
+        (
+            "IRQBALANCE_BANNED_CPULIST=0-1",
+            "runs, and IRQBALANCE_BANNED_CPULIST leaves out the other CPUs and not CPUs 2-3: it \
+             seems turned round",
+            "IRQBALANCE_BANNED_CPULIST=2-3",
+        ),
+        (
+            "IRQBALANCE_BANNED_CPUS=3",
+            "runs, and IRQBALANCE_BANNED_CPUS leaves out the other CPUs and not CPUs 2-3: it \
+             seems turned round",
+            "IRQBALANCE_BANNED_CPUS=c",
+        ),
+        (
+            "IRQBALANCE_BANNED_CPUS=0-1",
+            "runs, and does not look at isolated CPUs, because of IRQBALANCE_BANNED_CPUS=0-1, \
+             which is no mask such as 0000000c",
+            "IRQBALANCE_BANNED_CPUS=c",
+        ),
+        // As a mask this list is of CPU 33 too, which is not there.
+        (
+            "IRQBALANCE_BANNED_CPUS=2,2",
+            "runs, and IRQBALANCE_BANNED_CPUS does not leave out CPUs 2-3",
+            "IRQBALANCE_BANNED_CPUS=e",
+        ),
         // What can be read of it stays.
         (
             "IRQBALANCE_BANNED_CPULIST=0,2",
