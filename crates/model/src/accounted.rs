@@ -31,10 +31,15 @@ impl Accounted {
             0 if evidence.voluntary_switches.is_none() => (rows, 0),
             0 => (rows, statistics.lost),
             // A file that could not be written to its end has fewer rows than were due.
-            lost => (rows.max(counted.due), lost),
+            lost => {
+                let told = woken.saturating_add(lost).saturating_add(counted.skipped);
+                (rows.max(counted.total().min(told)), lost)
+            }
         };
         let missing = due - woken;
-        let skipped = missing.saturating_sub(lost);
+        // No row that an overrun explains can have woken.
+        let lost = lost.min(missing - seen.skipped);
+        let skipped = missing - lost;
         let late = counted.late.clamp(seen.late, seen.late + missing - skipped);
         Some(Accounted {
             rows: Activations { due, on_time: due - late - skipped, late, skipped },
@@ -87,6 +92,17 @@ mod tests {
         }
         assert_eq!(of([10, 5, 2, 3], 1, Some(9)), accounted([10, 5, 2, 3], 1));
         assert_eq!(of([14, 9, 1, 4], 4, Some(9)), accounted([14, 9, 1, 4], 4), "a file cut off");
+    }
+
+    /// Skipped rows that the samples show vanished behind as many samples said to be lost, and rows
+    /// that were due in `run.json` alone were skipped.
+    #[test]
+    fn lost_samples_hide_no_row_that_was_skipped() {
+        assert_eq!(of([10, 9, 1, 0], 4, Some(9)), accounted([10, 7, 1, 2], 2));
+        assert_eq!(of([10, 7, 1, 2], 9, Some(9)), accounted([10, 7, 1, 2], 2));
+        assert_eq!(of([2_000, 7, 1, 2], 3, Some(9)), accounted([10, 7, 1, 2], 2));
+        assert_eq!(of([2_000, 1_997, 1, 2], 3, Some(9)), accounted([11, 8, 1, 2], 3));
+        assert_eq!(of([10, u64::MAX, 1, 2], u64::MAX, Some(9)).unwrap().rows.skipped, 2);
     }
 
     /// The counts of `run.json` and those of the samples were mixed: three more than were due.

@@ -330,12 +330,9 @@ fn check_figures(thread: &Thread, finder: &mut Finder<'_>) {
 /// The thread's own accounting against the rows.
 fn accounting(thread: &Thread, statistics: &Statistics, finder: &mut Finder<'_>) {
     let counted = thread.activations.map(|counts| counts.all()).unwrap_or_default();
-    let (rows, evidence) = (statistics.activations, &thread.evidence);
-    let due = counted.on_time + counted.late + counted.skipped;
-    finder.expect_equal("activations.due", counted.due, due);
-    let lost = (counted.on_time + counted.late).saturating_sub(rows.on_time + rows.late);
-    finder.expect_equal("evidence.samples_lost", evidence.samples_lost, lost);
-    if let Some(Accounted { rows, .. }) = Accounted::new(thread, statistics) {
+    finder.expect_equal("activations.due", counted.due, counted.total());
+    if let Some(Accounted { rows, lost }) = Accounted::new(thread, statistics) {
+        finder.expect_equal("evidence.samples_lost", thread.evidence.samples_lost, lost);
         finder.expect_equal("activations.on_time", counted.on_time, rows.on_time);
         finder.expect_equal("activations.late", counted.late, rows.late);
         finder.expect_equal("activations.skipped", counted.skipped, rows.skipped);
@@ -409,30 +406,38 @@ mod tests {
     /// Where samples were lost, only the sum of what was on time or late was looked at.
     #[test]
     fn fewer_late_than_the_samples_have_are_no_account() {
-        let differences = |on_time, late| {
+        let differences = |on_time, late, skipped, lost| {
             let mut thread =
                 Thread::unmeasured(0, CpuId(0), Scheduling::OTHER, Nanos(1_000), Nanos(0));
-            let counted = stats::Activations { due: 9, on_time, late, skipped: 2 };
+            let counted = stats::Activations { due: 9, on_time, late, skipped };
             thread.activations = Some(crate::RowCounts::Planned(counted));
-            thread.evidence.samples_lost = 1;
+            thread.evidence.samples_lost = lost;
             let rows =
                 [Span::Woken(&[10, 2_500]), Span::Missing(3), Span::Woken(&[1_800, 7, 8, 9])];
-            let Ok(statistics) =
-                stats::summarise(&rows[..], 1_000, stats::AfterOverrun::CatchUp, 2);
+            let Ok(statistics) = stats::summarise(&rows[..], 1_000, stats::AfterOverrun::Skip, 2);
             let mut differences = Vec::new();
             let mut finder = Finder { part: String::new(), differences: &mut differences };
             accounting(&thread, &statistics, &mut finder);
             differences
         };
         let nothing: [Contradiction; 0] = [];
-        assert_eq!(differences(5, 2), nothing);
-        assert_eq!(differences(4, 3), nothing);
+        assert_eq!(differences(5, 2, 2, 1), nothing);
+        assert_eq!(differences(4, 3, 2, 1), nothing);
         assert_eq!(
-            differences(6, 1),
+            differences(6, 1, 2, 1),
             [
                 Contradiction::between("activations.on_time", 6, 5),
                 Contradiction::between("activations.late", 1, 2)
             ]
+        );
+        assert_eq!(
+            differences(7, 2, 0, 3),
+            [
+                Contradiction::between("evidence.samples_lost", 3, 1),
+                Contradiction::between("activations.on_time", 7, 5),
+                Contradiction::between("activations.skipped", 0, 2)
+            ],
+            "skipped rows said to be lost"
         );
     }
 

@@ -19,6 +19,11 @@ pub struct Activations {
 }
 
 impl Activations {
+    /// What [`Activations::due`] is, unless a file was changed.
+    pub const fn total(&self) -> u64 {
+        self.on_time.saturating_add(self.late).saturating_add(self.skipped)
+    }
+
     /// Adds another thread's.
     pub fn merge(&mut self, other: &Activations) {
         self.due += other.due;
