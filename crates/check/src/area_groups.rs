@@ -97,8 +97,8 @@ fn partitions(machine: &Machine<'_>) -> Option<Seen> {
     Seen::bad(Phrase::joined("sentences", found), Phrase::joined("and", actions))
 }
 
-/// What removes the kernel's reason. It looks again at a partition when the CPUs of a group beside it
-/// change, and at the latest when it is asked again.
+/// What removes the kernel's reason. It looks again at a partition when the CPUs of a group beside
+/// it change, and at the latest when it is asked again.
 fn making_valid(
     machine: &Machine<'_>,
     InvalidPartition { group, kind, reason }: &InvalidPartition,

@@ -43,8 +43,8 @@ impl Arguments {
         }
     }
 
-    /// The value of each such argument, in order. A dash and an underscore in its name are the same to the
-    /// kernel.
+    /// The value of each such argument, in order. A dash and an underscore in its name are the
+    /// same to the kernel.
     pub(crate) fn values(&self, name: &str) -> impl DoubleEndedIterator<Item = &str> {
         let name = name.replace('-', "_");
         let same = move |other: &str| other.replace('-', "_") == name;
