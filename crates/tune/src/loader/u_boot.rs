@@ -48,7 +48,7 @@ pub(super) fn layout(root: &HostRoot) -> Result<Layout, LoaderError> {
 }
 
 /// Where the arguments stand of the label that is booted unasked: the last `append` of the one
-/// that `default` names, or of the first.
+/// that the last `default` or `ontimeout` names, or of the first.
 fn appended(text: &str) -> Option<Range<usize>> {
     let (mut default, mut labels, mut at) = (None, Vec::new(), 0);
     for line in text.split_inclusive('\n') {
@@ -56,7 +56,7 @@ fn appended(text: &str) -> Option<Range<usize>> {
         let (name, rest) = words.split_once([' ', '\t']).unwrap_or((words.trim_end(), ""));
         let end = at + line.len();
         match name.to_ascii_lowercase().as_str() {
-            "default" => default = default.or(Some(rest.trim())),
+            "default" | "ontimeout" => default = Some(rest.trim()),
             "label" => labels.push((rest.trim(), None)),
             "append" => {
                 if let Some((_, arguments)) = labels.last_mut() {
@@ -159,6 +159,11 @@ mod tests {
         assert_eq!(arguments("LABEL a\nAPPEND one\nLABEL b\nAPPEND two\n"), some("one"));
         assert_eq!(arguments("DEFAULT b\nLABEL a\nAPPEND one\nLABEL b\nAPPEND two"), some("two"));
         assert_eq!(arguments("label a\nappend one\nappend two\n"), some("two"));
+        // The last one that names it counts, by either word.
+        let labels = "label a\nappend one\nlabel b\nappend two\n";
+        assert_eq!(arguments(&format!("default a\ndefault b\n{labels}")), some("two"));
+        assert_eq!(arguments(&format!("default a\nontimeout b\n{labels}")), some("two"));
+        assert_eq!(arguments(&format!("ontimeout b\n{labels}default a\n")), some("one"));
         for none in ["", "append one\n", "label a\n", "default c\nlabel a\nappend one\n"] {
             assert_eq!(arguments(none), None, "{none}");
         }
