@@ -18,8 +18,16 @@ fn batteries(machine: &Machine<'_>) -> Vec<bool> {
     supplies.map(|name| of(&name, "status").as_deref() == Some("Discharging")).collect()
 }
 
-pub(crate) fn runs_on_battery(machine: &Machine<'_>) -> bool {
-    batteries(machine).contains(&true)
+/// Whether no mains feed the machine. A battery may be discharged beside them too.
+pub(crate) fn runs_on_battery_alone(machine: &Machine<'_>) -> bool {
+    const FOLDER: &str = "sys/class/power_supply";
+    let is_mains = |name: &String| {
+        let has = |file: &str, text: &str| {
+            machine.text(&format!("{FOLDER}/{name}/{file}")).as_deref() == Some(text)
+        };
+        has("type", "Mains") && has("online", "1")
+    };
+    batteries(machine).contains(&true) && !machine.names(FOLDER).iter().any(is_mains)
 }
 
 fn battery(machine: &Machine<'_>) -> Option<Seen> {

@@ -2,7 +2,7 @@
 //! Programs that set frequencies and settings of the kernel by a profile. What is written beside
 //! them holds until they set it again.
 
-use super::area_battery::runs_on_battery;
+use super::area_battery::runs_on_battery_alone;
 use super::finding::Seen;
 use super::machine::Machine;
 use model::{Phrase, phrase};
@@ -88,8 +88,8 @@ fn governor_of_tlp(machine: &Machine<'_>) -> Option<(&'static str, String)> {
     let is_persistent = value("TLP_PERSISTENT_DEFAULT").is_some_and(|value| value == "1");
     let mode = value("TLP_DEFAULT_MODE").filter(|_| is_persistent);
     let name = match mode.as_deref() {
-        Some("BAT") => "CPU_SCALING_GOVERNOR_ON_BAT",
-        None if runs_on_battery(machine) => "CPU_SCALING_GOVERNOR_ON_BAT",
+        Some(mode) if mode.eq_ignore_ascii_case("BAT") => "CPU_SCALING_GOVERNOR_ON_BAT",
+        None if runs_on_battery_alone(machine) => "CPU_SCALING_GOVERNOR_ON_BAT",
         _ => "CPU_SCALING_GOVERNOR_ON_AC",
     };
     Some((name, value(name)?))
@@ -243,12 +243,14 @@ mod tests {
         };
         let both = "CPU_SCALING_GOVERNOR_ON_AC=powersave\nCPU_SCALING_GOVERNOR_ON_BAT=schedutil\n";
         let kept = format!("TLP_DEFAULT_MODE=BAT\nTLP_PERSISTENT_DEFAULT=1\n{both}");
+        let small = kept.replace("BAT\n", "bat\n");
         let not_kept = format!("TLP_DEFAULT_MODE=BAT\n{both}");
         let (ac, bat) = (Some(("AC", "powersave")), Some(("BAT", "schedutil")));
         for (supply, conf, set) in [
             ("Charging", both, ac),
             ("Discharging", both, bat),
             ("Charging", &kept, bat),
+            ("Charging", &small, bat),
             ("Charging", &not_kept, ac),
             ("Charging", "CPU_SCALING_GOVERNOR_ON_BAT=powersave\n", None),
             ("Discharging", "CPU_SCALING_GOVERNOR_ON_AC=powersave\n", None),
@@ -274,6 +276,18 @@ mod tests {
             let found = seen(&machine(None, &files), "governor").1;
             assert_eq!(found, "powersave on CPUs 0-3", "it did not start");
         }
+        let mains = [
+            ("sys/class/power_supply/AC/type", "Mains\n"),
+            ("sys/class/power_supply/AC/online", "1\n"),
+            ("run/tlp/lock", ""),
+            ("etc/tlp.conf", both),
+        ];
+        let calibrated = machine(None, &[&battery("Discharging")[..], &mains].concat());
+        assert_eq!(
+            seen(&calibrated, "governor").1,
+            "powersave on CPUs 0-3. TLP sets it when it starts \
+             (CPU_SCALING_GOVERNOR_ON_AC=powersave)"
+        );
     }
 
     #[test]
