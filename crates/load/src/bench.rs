@@ -6,6 +6,7 @@
 //! of the barrier until the last of them has ended.
 
 use crate::process_tree::kill_children;
+use crate::report::complain;
 use crate::supervisor::raise_file_limit;
 use crate::sys::SingleThreaded;
 use plan::{Policy, Scheduling};
@@ -313,7 +314,7 @@ fn ended(result: io::Result<()>) -> u8 {
     match result {
         Ok(()) => 0,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "{error}");
+            complain(&error.to_string());
             1
         }
     }

@@ -11,6 +11,8 @@ pub(crate) struct PipeReader {
     /// None once it has ended.
     pipe: Option<File>,
     bytes: Vec<u8>,
+    /// Whether some were forgotten.
+    is_cut: bool,
 }
 
 const AT_ONCE: usize = 64 * 1024;
@@ -19,7 +21,7 @@ impl PipeReader {
     /// Takes a pipe over. Only this end stops waiting; the writer's is another.
     pub(crate) fn new(pipe: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&pipe, true)?;
-        Ok(PipeReader { pipe: Some(File::from(pipe)), bytes: Vec::new() })
+        Ok(PipeReader { pipe: Some(File::from(pipe)), bytes: Vec::new(), is_cut: false })
     }
 
     /// Takes in what is there, or as much of it as a pipe usually holds: who writes without end
@@ -58,12 +60,15 @@ impl PipeReader {
 
     /// Forgets all but the first bytes.
     pub(crate) fn truncate(&mut self, limit: usize) {
+        self.is_cut |= self.bytes.len() > limit;
         self.bytes.truncate(limit);
     }
 
-    /// All that is there, in one line, each once: all tasks of a load may say the same.
+    /// All that is there, in one line, each once: all tasks of a load may say the same. Of lines of
+    /// which the last was cut off, the whole ones.
     pub(crate) fn text(&self) -> String {
-        let text = String::from_utf8_lossy(&self.bytes);
+        let whole = self.bytes.iter().rposition(|byte| *byte == b'\n').filter(|_| self.is_cut);
+        let text = String::from_utf8_lossy(&self.bytes[..whole.unwrap_or(self.bytes.len())]);
         let mut lines: Vec<&str> = Vec::new();
         for line in text.lines().map(str::trim) {
             if !lines.contains(&line) {
@@ -95,6 +100,25 @@ mod tests {
         assert!(reader.ended() && reader.lines().is_empty());
         reader.truncate(3);
         assert_eq!(reader.text(), "res");
+    }
+
+    /// The last of what many tasks said ended in the middle of a word.
+    #[test]
+    fn a_line_beyond_the_limit_is_left_out() {
+        let (source, mut sink) = io::pipe().unwrap();
+        let mut reader = PipeReader::new(source.into()).unwrap();
+        sink.write_all(b"one\ntwo\nthree\n").unwrap();
+        reader.drain();
+        reader.truncate(14);
+        assert_eq!(reader.text(), "one; two; three");
+        reader.truncate(12);
+        assert_eq!(reader.text(), "one; two");
+        sink.write_all(b"four\n").unwrap();
+        reader.drain();
+        reader.truncate(12);
+        assert_eq!(reader.text(), "one; two");
+        reader.truncate(2);
+        assert_eq!(reader.text(), "on");
     }
 
     /// Each of a load's eight tasks said that it may not have a nice level.

@@ -4,7 +4,7 @@
 use model::LoadFailure;
 use plan::{CpuId, LoadSpec};
 use serde::{Deserialize, Serialize};
-use std::io;
+use std::io::{self, Write};
 
 /// How many things a task can count.
 pub(crate) const COUNTERS: usize = 4;
@@ -87,6 +87,12 @@ pub(crate) enum Report {
     Died { failure: LoadFailure },
     /// The load cannot be run.
     Failed { error: String },
+}
+
+/// Says something on standard error in one write: a load's tasks share it, and what several write
+/// in parts mixes.
+pub(crate) fn complain(text: &str) {
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
 /// An error of the kernel's, with what a load needs where that is what the machine refuses.

@@ -6,7 +6,7 @@
 
 use crate::load_types::LoadType;
 use crate::options::CommonOptions;
-use crate::report::{BEGIN, GO, MEASURED_FROM, Report, SupervisorArgument, explained};
+use crate::report::{BEGIN, GO, MEASURED_FROM, Report, SupervisorArgument, complain, explained};
 use crate::settling::{Settling, WINDOW_NS};
 use crate::spec;
 use crate::sys::{self, SingleThreaded};
@@ -48,7 +48,7 @@ pub fn worker(order: &str) -> ExitCode {
     let Err(error) = result else { return ExitCode::SUCCESS };
     let error = explained(&error);
     if say(&Report::Failed { error: error.clone() }).is_err() {
-        let _ = writeln!(io::stderr(), "{error}");
+        complain(&error);
     }
     ExitCode::FAILURE
 }

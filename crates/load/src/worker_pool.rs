@@ -6,7 +6,7 @@ use crate::duty_cycle::{DutyCycle, OwnClocks};
 use crate::options::CommonOptions;
 use crate::proc_stat;
 use crate::process_tree;
-use crate::report::{Reading, explained};
+use crate::report::{Reading, complain, explained};
 use crate::sys::{self, Area, SingleThreaded, Slot};
 use model::LoadFailure;
 use plan::{CpuId, Scheduling};
@@ -129,7 +129,7 @@ pub(crate) type ThreadWork<'w> = Box<dyn FnOnce(&Slot) -> io::Result<Infallible>
 const STACK_BYTES: usize = 64 * 1024;
 
 fn give_up(error: &io::Error) -> ! {
-    let _ = writeln!(io::stderr(), "{}", explained(error));
+    complain(&explained(error));
     sys::leave(1)
 }
 
@@ -221,7 +221,7 @@ impl WorkerPool {
                 body(StartBarrier { slot, common, ready, release })
             });
             let Err(error) = error;
-            let _ = writeln!(io::stderr(), "{}", explained(&error));
+            complain(&explained(&error));
             1
         };
         let pid = self.single_threaded.fork(task).map_err(|error| {

@@ -3,12 +3,13 @@
 //! for it, without end. The program is this one.
 
 use crate::load_types::{LoadType, on_each_cpu};
+use crate::report::complain;
 use crate::supervisor::NOTHING;
 use crate::sys::SingleThreaded;
 use crate::worker_pool::StartBarrier;
 use rustix::process::{WaitOptions, waitpid};
 use std::convert::Infallible;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use system::usage::children_cpu_time_ns;
@@ -27,7 +28,7 @@ fn fork(verb: &str, barrier: StartBarrier<'_>) -> io::Result<Infallible> {
         let child = single_threaded.fork(|| {
             let error =
                 Command::new("/proc/self/exe").args([verb, NOTHING]).stdout(Stdio::null()).exec();
-            let _ = writeln!(io::stderr(), "{error}");
+            complain(&error.to_string());
             1
         })?;
         let ended = waitpid(Some(child), WaitOptions::empty())?;
