@@ -187,8 +187,8 @@ impl ChosenProbe {
     }
 
     /// What it waits for from the user at this terminal, in one line; none where nothing.
-    pub fn waits_for(&self) -> Option<&'static str> {
-        self.set.waits_for()
+    pub fn waits_for(&self, run: &Run) -> Option<String> {
+        self.set.waits_for(run)
     }
 
     /// Makes one thread that measures what was stated. The engine counts overruns by the thread's

@@ -95,7 +95,7 @@ pub(super) trait SetProbe: Send + Sync {
     }
 
     /// What it waits for from the user at this terminal, in one line; none where nothing.
-    fn waits_for(&self) -> Option<&'static str> {
+    fn waits_for(&self, _: &Run) -> Option<String> {
         None
     }
 

@@ -17,7 +17,7 @@ use crate::stream::{
 };
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, ProbeStatement, Quantity, RowKind, Warning};
-use plan::{Interval, Nanos, ProbeSettings, Run, Scheduling};
+use plan::{Interval, Length, Nanos, ProbeSettings, Run, Scheduling};
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
@@ -171,6 +171,22 @@ impl Settings {
     fn counted_period(&self) -> Option<Nanos> {
         self.period.filter(|_| self.kind != Kind::Latency)
     }
+
+    /// What to type at a terminal, and until when.
+    fn request(&self, length: Length) -> String {
+        let numbers = match self.format {
+            Format::Text => "numbers from this terminal, one a line,".to_owned(),
+            Format::Binary { bytes, .. } => {
+                format!("integers of {} bits from this terminal", bytes * 8)
+            }
+        };
+        let end = match length {
+            Length::Samples(rows) => format!("for {rows} rows or until Ctrl-D"),
+            Length::DurationNs(duration) => format!("for {duration} or until Ctrl-D"),
+            Length::Forever => "until Ctrl-D".to_owned(),
+        };
+        format!("Reads {numbers} {end}. To read a file: --from FILE")
+    }
 }
 
 impl SetProbe for Settings {
@@ -251,11 +267,9 @@ impl SetProbe for Settings {
         absent(&self.from, self.baud)
     }
 
-    fn waits_for(&self) -> Option<&'static str> {
-        (self.from == FROM.default && io::stdin().is_terminal()).then_some(
-            "Reads numbers from this terminal, one a line, until Ctrl-D. To read a file: --from \
-             FILE",
-        )
+    fn waits_for(&self, run: &Run) -> Option<String> {
+        let asks = self.from == FROM.default && io::stdin().is_terminal();
+        asks.then(|| self.request(run.length))
     }
 
     fn launch(&self, config: ThreadConfig) -> io::Result<Launched> {
@@ -398,6 +412,28 @@ mod tests {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
         crate::test_runs::statement(&run).err().map(|error| format!("{}: {error}", error.setting()))
+    }
+
+    /// It said `until Ctrl-D` of a run that ended by itself, and `one a line` of integers that have
+    /// no lines.
+    #[test]
+    fn a_terminal_is_told_what_to_type_and_until_when() {
+        let of = |settings: &[(&str, &str)], length| {
+            let settings = settings.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+            Settings::from(&settings.collect::<ProbeSettings>()).request(length)
+        };
+        let lines = "Reads numbers from this terminal, one a line,";
+        for (length, end) in [
+            (Length::DurationNs(Nanos::from_secs(10)), "for 10s or until Ctrl-D"),
+            (Length::Samples(300), "for 300 rows or until Ctrl-D"),
+            (Length::Forever, "until Ctrl-D"),
+        ] {
+            assert_eq!(of(&[], length), format!("{lines} {end}. To read a file: --from FILE"));
+        }
+        assert_eq!(
+            of(&[("width", "32")], Length::Forever),
+            "Reads integers of 32 bits from this terminal until Ctrl-D. To read a file: --from FILE"
+        );
     }
 
     #[test]

@@ -120,8 +120,8 @@ fn say_before(args: &Args, orders: &[PreparedRun]) {
     said.extend(orders.iter().filter(|_| !args.quiet).filter_map(chosen));
     said.extend(args.measured.interval_note().filter(|_| !args.quiet && !args.json));
     said.extend(orders.iter().flat_map(|order| &order.warnings).map(warning_line));
-    let waits_for = orders.iter().filter(|_| !args.quiet).filter_map(|one| one.probe.waits_for());
-    said.extend(waits_for.map(str::to_owned));
+    let loud = orders.iter().filter(|_| !args.quiet);
+    said.extend(loud.filter_map(|order| order.probe.waits_for(&order.run)));
     for (place, line) in said.iter().enumerate() {
         if !said[..place].contains(line) {
             output::complain(line);
