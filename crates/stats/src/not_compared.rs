@@ -2,6 +2,7 @@
 //! Why two groups of runs are not compared in a figure.
 
 use crate::bootstrap::MIN_BLOCKS;
+use std::mem::discriminant;
 
 /// The reason that is furthest from being a comparison comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +39,9 @@ impl NotCompared {
         match (base, other) {
             (Ok(base), Ok(other)) => Ok((base, other)),
             (Err(base), Err(other)) if base == other => Err((base, Side::Both)),
+            (Err(base), Err(other)) if discriminant(&base) == discriminant(&other) => {
+                Err((base.max(other), Side::BothAtMost))
+            }
             (Err(base), Err(other)) if other < base => Err((other, Side::Second)),
             (Err(base), _) => Err((base, Side::First)),
             (_, Err(other)) => Err((other, Side::Second)),
@@ -51,4 +55,25 @@ pub enum Side {
     First,
     Second,
     Both,
+    /// Of both, whose numbers differ: the reason has the larger.
+    BothAtMost,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where both had too few, one of them was named.
+    #[test]
+    fn what_both_lack_is_said_of_both() {
+        let both = |base, other| NotCompared::or_both::<()>(Err(base), Err(other)).unwrap_err();
+        let samples = |samples| NotCompared::FewSamples { samples, needed: 700 };
+        let blocks = |blocks| NotCompared::FewBlocks { blocks, needed: 16 };
+        assert_eq!(both(samples(300), samples(300)), (samples(300), Side::Both));
+        assert_eq!(both(samples(300), samples(500)), (samples(500), Side::BothAtMost));
+        assert_eq!(both(blocks(7), blocks(3)), (blocks(7), Side::BothAtMost));
+        assert_eq!(both(samples(300), NotCompared::NoSamples).1, Side::Second);
+        let one = NotCompared::or_both(Err(samples(300)), Ok(()));
+        assert_eq!(one, Err((samples(300), Side::First)));
+    }
 }

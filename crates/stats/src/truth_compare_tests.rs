@@ -271,7 +271,8 @@ fn many_late_at_once_hide_no_others() {
     assert_eq!(compared.maximum.test, Err(few(1)), "{compared:?}");
     let refused: Vec<_> = compared.quantiles.iter().map(|one| one.ratio.unwrap_err()).collect();
     let samples = |needed| (NotCompared::FewSamples { samples: 300, needed }, Side::Second);
-    assert_eq!(refused, [few(3), few(3), samples(700), samples(7_000), samples(70_000)]);
+    let both = (NotCompared::FewSamples { samples: 20_000, needed: 70_000 }, Side::BothAtMost);
+    assert_eq!(refused, [few(3), few(3), samples(700), samples(7_000), both]);
     let known: Vec<_> = compared.quantiles.iter().map(|one| one.other_ns.is_some()).collect();
     assert_eq!(known, [true, true, true, false, false]);
 }

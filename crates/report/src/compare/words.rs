@@ -39,10 +39,15 @@ impl Compared {
         let whose = match side {
             Side::First => &self.texts().base,
             Side::Second => &self.texts().other,
-            Side::Both => texts::each.said(),
+            Side::Both | Side::BothAtMost => texts::each.said(),
         };
-        let of_needed =
-            |what, needed| tr!(of_needed, what = tr!(what_of_whose, what, whose), needed);
+        let of_needed = |what, needed| {
+            let what = match side {
+                Side::BothAtMost => tr!(at_most_of_each, what),
+                _ => tr!(what_of_whose, what, whose),
+            };
+            tr!(of_needed, what, needed)
+        };
         match why {
             NotCompared::NoSamples if side == Side::Both => tr!(neither_has_samples),
             NotCompared::NoSamples => tr!(has_no_samples, whose),
@@ -52,6 +57,10 @@ impl Compared {
             }
             NotCompared::FewBlocks { blocks, needed } => {
                 of_needed(counted(blocks, texts::n_independent_blocks), count(needed))
+            }
+            NotCompared::FewAbove { independent, needed, .. } if side == Side::BothAtMost => {
+                let independent = counted(independent, texts::n_independent_samples);
+                of_needed(tr!(independent_above_it, independent), count(needed))
             }
             NotCompared::FewAbove { independent, needed, above } => {
                 let independent = counted(independent, texts::n_independent_samples);
@@ -364,6 +373,19 @@ mod tests {
         quantiles[4].ratio = Ok((0.5, 0.6));
         (maximum.base_ns, maximum.other_ns) = (Some(246_000_000), None);
         (maximum.largest, maximum.test) = ((20, 0), Err((NotCompared::Threads, Side::Both)));
+        let reasons = [
+            (
+                NotCompared::FewSamples { samples: 990, needed: 1_000 },
+                "at most 990 samples of each, 1,000 needed",
+            ),
+            (
+                NotCompared::FewAbove { independent: 3, needed: 7, above: 300 },
+                "at most 3 independent samples above it of each, 7 needed",
+            ),
+        ];
+        for (why, expected) in reasons {
+            assert_eq!(compared.reason((why, Side::BothAtMost)), expected);
+        }
         let row = |name: &str, base: &str, other: &str, verdict: &str| {
             [name, base, other, verdict].map(str::to_owned)
         };
