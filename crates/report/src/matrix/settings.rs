@@ -80,8 +80,8 @@ fn cpus(document: &Document) -> String {
 }
 
 /// The settings of a recording, each by its name in [`SETTINGS`]. One that is not known is left
-/// out, and so is one that what was measured does not have: a program may end before the run, and
-/// so may a stream, of which a file does not say that it did.
+/// out, and so is one that what was measured does not have: a program or a stream has its own
+/// times, and may end before the run.
 pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
     let (run, host) = (&document.run, &document.host.before);
     let loads: Vec<String> = run.loads.iter().map(LoadSpec::to_string).collect();
@@ -97,11 +97,12 @@ pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
             host.kernel_command_line.as_deref().map(kernel_arguments),
         ),
     };
-    let taken_by = document.probe.taken_by();
-    let of_threads = |value: String| (taken_by == TakenBy::OwnThreads).then_some(value);
-    let has_ended = |warning: &Warning| matches!(warning, Warning::ProgramEnded { .. });
+    let is_observed = document.probe.taken_by() != TakenBy::OwnThreads;
+    let of_threads = |value: String| (!is_observed).then_some(value);
+    let has_ended = |warning: &Warning| {
+        matches!(warning, Warning::ProgramEnded { .. } | Warning::StreamEnded { .. })
+    };
     let (samples, duration) = match run.length {
-        _ if taken_by == TakenBy::AnotherMachine => (None, None),
         _ if document.warnings.iter().any(has_ended) => (None, None),
         Length::Samples(n) => (Some(n.to_string()), None),
         Length::DurationNs(duration) => (None, Some(duration.to_string())),
@@ -235,24 +236,6 @@ mod tests {
         }];
         expected.remove(2);
         assert_eq!(of(&document), expected);
-    }
-
-    /// That a file was read to its end no warning says: it had the default length of a run.
-    #[test]
-    fn a_stream_has_no_length_of_a_run() {
-        let mut document = Synthetic::idle().build().document;
-        document.run.length = Length::DurationNs(Nanos::from_secs(10));
-        let names = |document: &Document| {
-            let settings = settings_of(document).into_iter().map(|(name, _)| name);
-            settings.filter(|name| ["samples", "duration"].contains(name)).collect::<Vec<_>>()
-        };
-        assert_eq!(names(&document), ["duration"]);
-        document.probe.only_observes = true;
-        document.probe.clock = model::ProbeStatement::CLOCK_OF_STREAM.into();
-        assert_eq!(document.probe.taken_by(), TakenBy::AnotherMachine);
-        assert!(names(&document).is_empty());
-        document.run.length = Length::Samples(300);
-        assert!(names(&document).is_empty());
     }
 
     #[test]

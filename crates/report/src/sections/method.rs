@@ -31,8 +31,7 @@ pub(crate) struct Command {
 pub(crate) const PHASE: Text = texts::phase;
 
 /// What says nothing of times that were taken elsewhere.
-const OF_MEASURING: [Text; 10] = [
-    texts::length_heading,
+const OF_MEASURING: [Text; 9] = [
     texts::interval_heading,
     texts::scheduling_heading,
     texts::after_an_overrun,

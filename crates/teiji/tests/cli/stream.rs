@@ -69,8 +69,8 @@ fn it_is_said_that_numbers_are_read_from_the_terminal() {
     for (flags, said) in [
         (
             "",
-            "Reads numbers from this terminal, one a line, for 30s or until Ctrl-D. To read a file: \
-             --from FILE\n",
+            "Reads numbers from this terminal, one a line, for 30s or until Ctrl-D. To read a \
+             file: --from FILE\n",
         ),
         ("-q", ""),
     ] {
