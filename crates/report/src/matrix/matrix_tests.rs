@@ -319,7 +319,11 @@ fn noise_is_a_column_where_loops_polled() {
     polled.document.threads[0].polling =
         Some(model::Polling { polled_ns: 1_000_000, readings: 9, resolution_ns: None });
     matrix.add(0, 1, polled.clone());
-    polled.document.threads[0].evidence.samples_lost = 1;
+    let thread = &mut polled.document.threads[0];
+    thread.evidence.samples_lost = 1;
+    if let Some(model::RowCounts::Planned(all)) = &mut thread.activations {
+        (all.due, all.on_time) = (all.due + 1, all.on_time + 1);
+    }
     matrix.add(1, 1, polled);
     let text = matrix.text(English);
     assert!(

@@ -162,18 +162,18 @@ fn a_recording_of_a_histogram_only() {
     let p99 = &compared["comparisons"][0]["quantiles"][2];
     assert_eq!(
         (&p99["other_ns"], &p99["ratio_lower"], &p99["significant"], &p99["reason"]),
-        (&json!(9_999), &Value::Null, &json!(false), &json!("one has no samples")),
+        (&json!(9_999), &Value::Null, &json!(false), &json!("past has no samples")),
         "{compared}"
     );
     assert!(p99["base_ns"].as_i64().is_some_and(|ns| ns != 0), "{compared}");
-    let row = "| 10.0 | not compared: one has no samples |";
+    let row = "| 10.0 | not compared: past has no samples |";
     let table = place.well("compare now.teiji past.teiji --anyway --md").out;
     assert!(table.contains("| p99 | ") && table.contains(row), "{table}");
     place.well("compare now.teiji past.teiji --anyway --html none.html");
     let page = place.read("none.html");
     assert!(
         page.contains("class=\"differences\"")
-            && page.contains("<td>10.0</td><td class=\"text\">not compared: one has no samples"),
+            && page.contains("<td>10.0</td><td class=\"text\">not compared: past has no samples"),
         "{page}"
     );
     let output = place.teiji("gate now.teiji --baseline past.teiji");
