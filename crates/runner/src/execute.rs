@@ -32,8 +32,9 @@ pub trait ProgressObserver {
     fn rows(&mut self) -> Option<RowSink> {
         None
     }
-    /// The threads are let go: their numbers, and when row 0 of each is due, CLOCK_MONOTONIC ns.
-    fn begun(&mut self, _threads: &[i32], _starts: &[Nanos]) {}
+    /// The threads are let go: their numbers, when row 0 of each is due, CLOCK_MONOTONIC ns, and
+    /// whether /dev/cpu_dma_latency is held at 0.
+    fn begun(&mut self, _threads: &[i32], _starts: &[Nanos], _holds_dma_latency: bool) {}
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -150,7 +151,7 @@ pub fn execute(
         let recorder = Recorder::start(tracks, poll).map_err(no_thread("records samples"))?;
         let threads: Vec<i32> =
             measurement.threads().map(|pid| pid.as_raw_nonzero().get()).collect();
-        observer.begun(&threads, &measurement.starts(begin));
+        observer.begun(&threads, &measurement.starts(begin), conditions.dma_latency_held());
         measurement.begin(begin);
         loads.measured_from(begin);
         Ok((begin, recorder))

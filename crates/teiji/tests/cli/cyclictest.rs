@@ -2,7 +2,7 @@
 //! `teiji cyclictest` with what the other one does not have; what both have is compared with it in
 //! `tests/outside/beside_rt_tests.py`.
 
-use crate::support::TestFolder;
+use crate::support::{TestFolder, may_real_time_or_skip};
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
@@ -39,6 +39,24 @@ fn a_recording_besides() {
         assert_eq!(min, thread.whole("/latency_ns/min") / 1_000);
     }
     assert_eq!(std::fs::read_dir(place.join("kept")).unwrap().count(), 2);
+}
+
+/// Each thread was printed with the priority that it would have had without a recording.
+#[test]
+fn what_a_recorded_run_prints_is_what_its_threads_have() {
+    if !may_real_time_or_skip() {
+        return;
+    }
+    let place = TestFolder::new();
+    let mut command = place.command(env!("CARGO_BIN_EXE_teiji"));
+    let words = "cyclictest -q -t 3 -d0 -p 20 --priospread -l 20 --latency=50";
+    let (code, out, err) = said(command.args(words.split(' ')).env("TEIJI_RECORD", "kept"));
+    assert_eq!((code, out.matches(" P:20 ").count()), (0, 3), "{out}{err}");
+    assert!(!out.contains("50us"), "{out}");
+    let path = err.lines().find_map(|line| line.split_once("recorded in ")).unwrap().1;
+    for thread in place.document(path).threads() {
+        assert_eq!(thread.whole("/scheduling/prio"), 20);
+    }
 }
 
 #[test]

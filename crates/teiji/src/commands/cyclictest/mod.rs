@@ -13,7 +13,7 @@ pub mod translation;
 pub mod traps;
 
 use crate::exit::{BAD_INPUT, CommandResult, DONE, EXCEEDED, Failure};
-use crate::output::print;
+use crate::output::{print, wrapped};
 use anyhow::Context;
 use options::{CommandLine, OPTIONS, Version};
 use plan::Nanos;
@@ -131,7 +131,8 @@ fn help(version: Version) -> String {
         let letter = option.short.map(|letter| format!("-{letter}"));
         let long = option.long.map(|long| format!("--{long}"));
         let names: Vec<String> = letter.into_iter().chain(long).collect();
-        text += &format!("  {:<24} {}\n", names.join(" "), option.help);
+        let help = wrapped(option.help, 27).join(&format!("\n{:27}", ""));
+        text += &format!("  {:<24} {help}\n", names.join(" "));
     }
     text
 }

@@ -170,8 +170,18 @@ fn recorded<'a>(
              same priority"
         );
     }
+    if order.dma_latency_us.is_some_and(|micros| micros > 0) {
+        complain!("teiji cyclictest: in a recorded run /dev/cpu_dma_latency is held at 0");
+    }
+    // What is printed is what the threads have.
+    let in_force = Unrecorded {
+        scheduling: vec![order.scheduling[0]; order.scheduling.len()],
+        dma_latency_us: order.dma_latency_us.map(|_| 0),
+        ..order.clone()
+    };
     let (sender, receiver) = channel();
-    let mut observer = Recorded { run: Running::new(settings, order, watcher), sender, receiver };
+    let run = Running::new(settings, &in_force, watcher);
+    let mut observer = Recorded { run, sender, receiver };
     let examined = execute(&order_of_run, signals, &mut observer, None)?;
     let end = examined.recorded.document.end.unwrap_or(End::Done);
     observer.take();
@@ -218,8 +228,8 @@ impl ProgressObserver for Recorded<'_> {
         }))
     }
 
-    fn begun(&mut self, threads: &[i32], starts: &[Nanos]) {
-        self.run.begun(threads, starts, true);
+    fn begun(&mut self, threads: &[i32], starts: &[Nanos], holds_dma_latency: bool) {
+        self.run.begun(threads, starts, holds_dma_latency);
     }
 
     fn progress(&mut self, _: &Progress) {
