@@ -5,7 +5,9 @@
 //! and their JSON Schema in `docs/run.schema.json`. Times of CLOCK_MONOTONIC are ns since boot;
 //! `..._at` are RFC 3339 in UTC. What was not measured is `null` or absent, never 0.
 
-use crate::{Host, Lab, LoadEvidence, ProbeStatement, Thread, Warning, WithoutPeriod};
+use crate::{
+    Host, Imported, Lab, LoadEvidence, ProbeStatement, Thread, Unknown, Warning, WithoutPeriod,
+};
 use plan::{CpuId, Nanos, Run, Scheduling};
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +56,9 @@ pub struct Document {
     /// The lab it ran in; absent for a real machine.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub lab: Option<Lab>,
+    /// What it was made of, where another program measured; absent where this one did.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub imported: Option<Imported>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,6 +113,11 @@ impl Document {
     /// none.
     pub fn scheduling(&self) -> Scheduling {
         self.threads.first().map_or(self.run.scheduling, |thread| thread.scheduling)
+    }
+
+    /// Whether it is an output of another program which leaves this out.
+    pub fn lacks(&self, what: Unknown) -> bool {
+        self.imported.as_ref().is_some_and(|imported| imported.lacks(what))
     }
 
     /// Whether a period was looked for in vain: then none that was missed is known.

@@ -19,6 +19,7 @@ mod examined;
 mod explained;
 mod fair_server;
 mod host_facts;
+mod imported;
 mod lab;
 mod load_evidence;
 mod load_failure;
@@ -49,6 +50,7 @@ pub use host_facts::{
     BusyProcess, CpuFacts, EventCounts, Host, HostFacts, LATENCY_ARGUMENTS, Processes, Unreadable,
     kernel_arguments,
 };
+pub use imported::{Imported, Said, Unknown};
 pub use lab::{DefaultCpus, Lab, LabFile, LabKernel, LabQemu, LabSnapshot, QemuOrigin};
 pub use load_evidence::{LoadEvidence, LoadOnCpu, Reached};
 pub use load_failure::LoadFailure;

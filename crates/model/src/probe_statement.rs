@@ -42,8 +42,8 @@ pub enum TakenBy {
     /// This machine, while our threads only observed: how they are scheduled says nothing of what
     /// was measured.
     ThisMachine,
-    /// Another machine, or a clock of its own: this one only recorded them, and how it did says
-    /// nothing of them.
+    /// Another machine, a clock of its own or another program: this one only recorded them, and how
+    /// it did says nothing of them.
     AnotherMachine,
 }
 
@@ -102,23 +102,31 @@ impl ProbeStatement {
     pub const UNTIL_IT_RUNS: &'static str = "from the planned time until the thread runs again";
     /// The clock of times that were taken elsewhere and came as a stream.
     pub const CLOCK_OF_STREAM: &'static str = "of the stream";
+    /// The clock of times that another program took, in a recording made of its output.
+    pub const CLOCK_OF_ANOTHER: &'static str = "of the program that measured";
 
     /// Who took the judged times. The one place that knows by which of the recorded keys that is
     /// said.
     pub fn taken_by(&self) -> TakenBy {
-        match (self.only_observes, self.clock == Self::CLOCK_OF_STREAM) {
+        let elsewhere = self.clock == Self::CLOCK_OF_STREAM || self.is_imported();
+        match (self.only_observes, elsewhere) {
             (false, _) => TakenBy::OwnThreads,
             (true, false) => TakenBy::ThisMachine,
             (true, true) => TakenBy::AnotherMachine,
         }
     }
 
+    /// Whether another program measured, and the recording was made of its output.
+    pub fn is_imported(&self) -> bool {
+        self.clock == Self::CLOCK_OF_ANOTHER
+    }
+
     /// The CPU that the rows of a thread are of: the one it was pinned to. None if it was not, if
     /// each row has its own, or if they were taken elsewhere.
     pub fn cpu_of(&self, thread: &Thread) -> Option<CpuId> {
         let rows_have_it = self.columns.iter().any(|column| column.name == Column::ON_CPU);
-        (thread.pinned && !rows_have_it && self.taken_by() != TakenBy::AnotherMachine)
-            .then_some(thread.cpu)
+        let is_elsewhere = self.taken_by() == TakenBy::AnotherMachine && !self.is_imported();
+        (thread.pinned && !rows_have_it && !is_elsewhere).then_some(thread.cpu)
     }
 
     /// The same as text; empty if there is none.

@@ -257,6 +257,15 @@ pub enum Warning {
         first: u64,
         furthest_ns: Nanos,
     },
+    /// The output that a recording was made of says something twice, and differently.
+    SourceContradicts {
+        /// What it is of, in the output's own words.
+        place: String,
+        /// What is said there.
+        stated: String,
+        /// What the rest of the output says.
+        found: String,
+    },
     /// What came after the last row of a stream, so that no row counts it.
     StreamTrailing {
         /// Where the stream came from.

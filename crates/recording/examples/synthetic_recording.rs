@@ -187,6 +187,7 @@ pub fn initial_document(threads: u32, activations: u64) -> Document {
         load: Vec::new(),
         load_off_target: false,
         lab: None,
+        imported: None,
         host: Host { before: HostFacts::default(), after: None, processes: None },
         run: Run {
             title: Some("synthetic: nobody measured this".to_owned()),

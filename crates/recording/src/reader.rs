@@ -78,7 +78,8 @@ impl Recording {
             match samples.thread.detail {
                 Detail::Samples => {}
                 Detail::Histogram => {
-                    return Ok((Statistics::from_histogram(samples.buckets()), Beside::default()));
+                    let statistics = Statistics::from_histogram(samples.buckets());
+                    return Ok((samples.as_stated(statistics), Beside::default()));
                 }
                 Detail::Figures => {
                     return Ok((
@@ -274,6 +275,15 @@ impl ThreadSamples<'_> {
         &self.thread.histogram_ns.buckets
     }
 
+    /// What another program wrote down beside its histogram is believed.
+    fn as_stated(&self, statistics: Statistics) -> Statistics {
+        let stated = self.thread.latency_ns.as_ref();
+        match stated.filter(|_| self.document().imported.is_some()) {
+            Some(figures) => statistics.stated(figures),
+            None => statistics,
+        }
+    }
+
     /// Opens one of the columns that the probe states.
     pub(crate) fn open(&self, column: usize) -> Result<SampleFile, RecordingError> {
         // A samples file lies beside its document; a name that leads elsewhere is no name of ours.
@@ -310,10 +320,9 @@ impl ThreadSamples<'_> {
         match self.thread.detail {
             Detail::Samples => {}
             Detail::Histogram => {
-                return Ok((
-                    Analysis::from_histogram(self.buckets(), interval_ns, exact),
-                    Beside::default(),
-                ));
+                let mut analysis = Analysis::from_histogram(self.buckets(), interval_ns, exact);
+                analysis.statistics = self.as_stated(analysis.statistics);
+                return Ok((analysis, Beside::default()));
             }
             Detail::Figures => {
                 return Ok((

@@ -38,6 +38,7 @@ pub(crate) fn initial_document(order: &PreparedRun, before: HostFacts) -> Docume
         load_off_target: false,
         host: Host { before, after: None, processes: None },
         lab: None,
+        imported: None,
     }
 }
 

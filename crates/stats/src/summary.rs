@@ -114,6 +114,20 @@ impl Statistics {
         of_buckets(buckets, &ExactRequest::default()).0
     }
 
+    /// The smallest, the mean and the largest as they were written down beside a histogram, whose
+    /// buckets may be wider than that.
+    #[must_use]
+    pub fn stated(mut self, figures: &Summary) -> Statistics {
+        let Summary { min, mean, sd, max, .. } = *figures;
+        let state = |of: Summary| Summary { min, mean, sd, max, ..of };
+        self.latency = self.latency.map(state);
+        self.latency_with_skipped = self.latency_with_skipped.map(state);
+        if let Some(latency) = &self.latency {
+            self.moments = Moments::from_figures(latency);
+        }
+        self
+    }
+
     /// What is left where only figures were written down: they say neither how latencies were
     /// distributed nor what happened when.
     pub fn from_figures(figures: Option<Summary>) -> Statistics {

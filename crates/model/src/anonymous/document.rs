@@ -3,8 +3,8 @@
 
 use super::{Anonymiser, each};
 use crate::{
-    CoKernel, Column, ColumnFigures, Document, End, HistogramDocument, Instrument, ProbeStatement,
-    Thread, samples_file,
+    CoKernel, Column, ColumnFigures, Document, End, HistogramDocument, Imported, Instrument,
+    ProbeStatement, Said, Thread, samples_file,
 };
 
 impl Anonymiser<'_> {
@@ -28,6 +28,7 @@ impl Anonymiser<'_> {
             load,
             host,
             lab,
+            imported,
             format: _,
             version: _,
             state: _,
@@ -46,7 +47,26 @@ impl Anonymiser<'_> {
         load.iter_mut().for_each(|load| self.load_evidence(load));
         self.host(host);
         lab.iter_mut().for_each(|lab| self.lab(lab));
+        imported.iter_mut().for_each(|imported| self.imported(imported));
         document
+    }
+
+    fn imported(&self, imported: &mut Imported) {
+        let Imported {
+            format,
+            version,
+            file,
+            says,
+            line: _,
+            resolution_ns: _,
+            passes_over: _,
+            unknown: _,
+        } = imported;
+        each([format].into_iter().chain(version), |text| self.ours("value", text));
+        *file = self.name("file", file);
+        for Said { what, text } in says {
+            (*what, *text) = (self.ours("value", what), self.name("value", text));
+        }
     }
 
     fn end(&self, end: &mut End) {

@@ -81,6 +81,9 @@ impl Anonymiser<'_> {
             | Warning::StreamEnded { from, numbers: _, after_ns: _, closed: _ }
             | Warning::StreamSilent { from, numbers: _, silent_ns: _ }
             | Warning::StreamUnread { from, bytes: _ } => *from = whole(from),
+            Warning::SourceContradicts { place, stated, found } => {
+                each([place, stated, found], |text| self.ours("value", text));
+            }
             // Numbers alone. Each field is named, so that one more asks whether it is a name.
             Warning::MemoryNotLocked { reason: MemoryNotLocked::LimitBytes(_) }
             | Warning::RealTimeTimeout { after_ns: _ }

@@ -60,6 +60,7 @@ impl Synthetic {
             max_steps: 4_096,
             seed: 7,
             lab: None,
+            imported: None,
             with_jitter: false,
         }
     }

@@ -81,7 +81,9 @@ pub(crate) fn subject(warning: &Warning) -> String {
         | Warning::LoadDied { load, .. } => load.to_string(),
         Warning::ClocksourceSlow { clocksource, .. } => clocksource.clone(),
         Warning::ClocksourceChanged { before, after } => format!("{before} {after}"),
-        Warning::AccountingDiffers { place, .. } => place.clone(),
+        Warning::AccountingDiffers { place, .. } | Warning::SourceContradicts { place, .. } => {
+            place.clone()
+        }
         Warning::StreamHalfRecord { from, ended, .. } => format!("{from} {ended}"),
         Warning::MachineCheck { check, .. } => check.clone(),
         Warning::StreamUnreadable { from, .. }

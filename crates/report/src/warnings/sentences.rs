@@ -369,6 +369,11 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             tr!(stream_backwards_seen, first = count(*first), furthest = micros(furthest_ns.0)),
             advice(texts::stream_backwards_next),
         ),
+        Warning::SourceContradicts { place, stated, found } => (
+            tr!(source_contradicts, place, stated),
+            tr!(source_contradicts_seen, found),
+            advice(texts::source_contradicts_next),
+        ),
         Warning::StreamTrailing { from, unreadable, backwards } => (
             tr!(stream_trailing, from),
             tr!(

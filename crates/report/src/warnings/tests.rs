@@ -142,6 +142,11 @@ fn all() -> Vec<Warning> {
             furthest_ns: Nanos(1_500),
         },
         Warning::StreamTrailing { from: text("/dev/rtf0"), unreadable: 2, backwards: 3 },
+        Warning::SourceContradicts {
+            place: text("thread 2: maximum"),
+            stated: text("19 us"),
+            found: text("27 us"),
+        },
         Warning::StreamMissed { from: text("/dev/rtf0"), missed: 12, period_ns: Nanos(976_562) },
         Warning::StreamOffPeriod {
             period_ns: Nanos(976_562),
@@ -312,7 +317,8 @@ fn kind(warning: &Warning) -> usize {
         Warning::CpusNotAllowed { .. } => 39,
         Warning::SiblingsMeasured { .. } => 40,
         Warning::RealTimeTimeout { .. } => 41,
-        Warning::Other { .. } => 42,
+        Warning::SourceContradicts { .. } => 42,
+        Warning::Other { .. } => 43,
     }
 }
 
@@ -338,7 +344,7 @@ fn what_a_check_found_is_in_japanese_where_its_phrase_says_so() {
 #[test]
 fn every_kind_has_its_sentences_in_both_languages() {
     let all = all();
-    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=42).collect());
+    assert_eq!(all.iter().map(kind).collect::<BTreeSet<_>>(), (0..=43).collect());
     for warning in &all {
         let (english, japanese) = (warning_text(warning), in_japanese(warning));
         assert!(!english.message.is_empty() && is_japanese(&japanese.message), "{japanese:?}");

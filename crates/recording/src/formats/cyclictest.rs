@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! cyclictest of every version: the lines it draws again and again, its histogram, the samples of
+//! `-v`, and what it prints beside them. All of one run is one output.
+
+use super::numbers::{decimal, whole};
+use super::thread_line::{ThreadLine, read_all};
+use super::{Import, ImportError, Lines, Output, Program};
+use model::{Column, ProbeStatement, RowKind};
+use plan::{Nanos, Policy};
+
+pub(crate) static CYCLICTEST: Program = Program {
+    name: "cyclictest",
+    measuring_point: "from the planned time of a cycle until the thread of cyclictest has read the \
+                      clock",
+    column: Column::ns("latency_ns", ProbeStatement::UNTIL_IT_RUNS),
+    rows: RowKind::Activations,
+    is_planned: true,
+    passes_over: true,
+    resolution_ns: 1_000,
+};
+
+/// Whether an output of cyclictest begins here.
+pub(crate) fn begins(lines: &[&str]) -> bool {
+    let Some(first) = lines.first() else { return false };
+    if policy(first).is_some() {
+        return lines.iter().any(|line| is_thread_line(line));
+    }
+    let next = || lines[1..].iter().find(|line| !line.trim().is_empty());
+    is_thread_line(first)
+        || first.starts_with("Max CPUs = ")
+        || (is_histogram(first) && next().is_some_and(|line| is_of_histogram(line)))
+        || (sample(first).is_some() && next().is_some_and(|line| sample(line).is_some()))
+}
+
+/// Reads it.
+pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportError> {
+    let mut output = import.output(&CYCLICTEST, lines.number());
+    let mut unit_ns = import.unit_ns(1_000);
+    output.is_of_unknown_unit = import.is_unit_open();
+    if let Some(words) = import.command("cyclictest", lines.number()) {
+        let is_in_ns = |word: &String| {
+            word == "--nsecs"
+                || (word.starts_with('-') && !word.starts_with("--"))
+                    && word.chars().skip(1).all(char::is_alphabetic)
+                    && word.contains('N')
+        };
+        if import.is_unit_open() {
+            unit_ns = if words.iter().any(is_in_ns) { 1 } else { 1_000 };
+            output.is_of_unknown_unit = false;
+        }
+        output.command_line = words;
+    }
+    output.resolution_ns = unit_ns;
+    let (mut scheduling, mut has_histogram, mut has_samples) = (None, false, false);
+    // Printed by -v: of each thread its interval and that to the next.
+    let mut printed: Vec<i64> = Vec::new();
+    while let Some(line) = lines.peek()? {
+        if let Some(of_all) = policy(line) {
+            if has_histogram || has_samples {
+                break;
+            }
+            scheduling = of_all;
+            lines.advance();
+        } else if is_thread_line(line) {
+            if has_histogram || !read_all(lines, &mut output, unit_ns, scheduling)? {
+                break;
+            }
+        } else if is_histogram(line) {
+            if has_histogram {
+                break;
+            }
+            lines.advance();
+            histogram(lines, &mut output, unit_ns)?;
+            has_histogram = true;
+        } else if sample(line).is_some() {
+            if has_samples {
+                break;
+            }
+            intervals(&mut output, &printed)?;
+            samples(lines, &mut output, unit_ns)?;
+            has_samples = true;
+        } else if let Some(interval) = interval_of_thread(line) {
+            printed.push(interval);
+            lines.advance();
+        } else if beside(line, &mut output) || line.trim().is_empty() {
+            lines.advance();
+        } else {
+            break;
+        }
+    }
+    let had_any = output.threads.iter().any(|thread| !thread.is_empty());
+    if had_any { import.add(output) } else { Ok(()) }
+}
+
+fn is_thread_line(line: &str) -> bool {
+    ThreadLine::parse(line)
+        .is_some_and(|line| ["P", "I", "C", "Max"].iter().all(|name| line.get(name).is_some()))
+}
+
+/// The policy of the line above those of threads: none in it where it is an ordinary one, or
+/// unknown.
+fn policy(line: &str) -> Option<Option<Policy>> {
+    let (name, _) = line.strip_prefix("policy: ")?.split_once(": loadavg:")?;
+    Some(match name.trim_end_matches("/other") {
+        "fifo" => Some(Policy::Fifo),
+        "rr" => Some(Policy::Rr),
+        _ => None,
+    })
+}
+
+fn is_histogram(line: &str) -> bool {
+    line.trim_end() == "# Histogram"
+}
+
+fn is_of_histogram(line: &str) -> bool {
+    row(line).is_some() || line.starts_with("# Total:") || line.starts_with("# Min Latencies:")
+}
+
+/// A bucket, and how many of each thread are in it.
+fn row(line: &str) -> Option<(u64, Vec<u64>)> {
+    let mut words = line.split_whitespace();
+    let bucket = whole(words.next()?)?;
+    let counts: Vec<u64> = words.map(whole).collect::<Option<_>>()?;
+    (!counts.is_empty()).then_some((bucket, counts))
+}
+
+/// The numbers of one of the lines below the histogram.
+fn numbers(line: &str, name: &str) -> Option<Vec<u64>> {
+    let behind = line.strip_prefix("# ")?.strip_prefix(name)?.strip_prefix(':')?;
+    behind.split_whitespace().map(whole).collect()
+}
+
+/// Reads the rows of a histogram, and the lines below.
+fn histogram(lines: &mut Lines<'_>, output: &mut Output, unit_ns: i64) -> Result<(), ImportError> {
+    let mut rows: Vec<(u64, Vec<u64>)> = Vec::new();
+    let mut columns = None;
+    while let Some((bucket, counts)) = lines.peek()?.and_then(row) {
+        if *columns.get_or_insert(counts.len()) != counts.len() {
+            return Err(lines.error("the row has another number of columns than those above"));
+        }
+        if rows.last().is_some_and(|(last, _)| *last >= bucket) {
+            return Err(lines.error("the bucket does not follow the one above"));
+        }
+        // Of several that are empty only the last says anything: how far the histogram goes.
+        rows.pop_if(|(_, counts)| is_zero(counts));
+        rows.push((bucket, counts));
+        lines.advance();
+    }
+    let mut of_lines: [Option<Vec<u64>>; NAMES.len()] = [const { None }; NAMES.len()];
+    while let Some(line) = lines.peek()? {
+        let found = NAMES.iter().position(|name| line.starts_with(&format!("# {name}:")));
+        if let Some(at) = found {
+            let Some(numbers) = numbers(line, NAMES[at]) else {
+                return Err(lines.error(format!("{} are no numbers", NAMES[at])));
+            };
+            of_lines[at] = Some(numbers);
+        } else if !is_of_overflows(line) {
+            break;
+        }
+        lines.advance();
+    }
+    let [total, min, mean, max, beyond, smis] = of_lines;
+    let all = columns.unwrap_or(0);
+    // With -H the last column is the sum of the others, and some lines have one number more.
+    let has_sum = match (&min, columns) {
+        (Some(min), Some(columns)) => columns == min.len() + 1,
+        _ => all > 2 && rows.iter().all(|(_, row)| is_sum(row)),
+    };
+    let threads = min.as_ref().map_or(all - usize::from(has_sum), Vec::len);
+    if all > 0 && all - usize::from(has_sum) != threads {
+        let why = format!("the histogram has {all} columns, and the lines below it {threads}");
+        return Err(lines.error(why));
+    }
+    if threads == 0 {
+        return Err(lines.error("the histogram has neither rows nor the lines below them"));
+    }
+    let at = |of: &Option<Vec<u64>>, thread: usize| of.as_ref()?.get(thread).copied();
+    let limit = rows.last().map_or(0, |(bucket, _)| bucket + 1);
+    for index in 0..threads {
+        let ns =
+            |value: u64| i64::try_from(value).ok().and_then(|value| value.checked_mul(unit_ns));
+        let too_large = || lines.error("no latency is so large");
+        let mut in_buckets = 0_u64;
+        let from = ns(limit).ok_or_else(too_large)?;
+        let thread = output.thread(index)?;
+        for (bucket, counts) in &rows {
+            thread.bucket(ns(*bucket).ok_or_else(too_large)?, counts[index]);
+            in_buckets = in_buckets.saturating_add(counts[index]);
+        }
+        let overflows = at(&beyond, index).unwrap_or(0);
+        thread.beyond = Some((overflows, from));
+        let known = thread.stated.count;
+        if in_buckets + overflows > 0 {
+            thread.stated.min = at(&min, index).and_then(ns).or(thread.stated.min);
+            thread.stated.max = at(&max, index).and_then(ns).or(thread.stated.max);
+            #[expect(clippy::cast_precision_loss, reason = "a mean")]
+            if let Some(mean) = at(&mean, index).and_then(ns) {
+                thread.stated.mean = Some(mean as f64);
+            }
+        }
+        // The last lines were drawn a little before the end.
+        thread.stated.count = known.filter(|known| *known > in_buckets.saturating_add(overflows));
+        if let Some(stated) = at(&total, index).filter(|stated| *stated != in_buckets) {
+            output.contradiction(format!("thread {index}: # Total"), stated, in_buckets);
+        }
+        if let Some(count) = at(&smis, index) {
+            output.say(&format!("SMIs of thread {index}"), &count.to_string());
+        }
+    }
+    Ok(())
+}
+
+/// Lines below a histogram, with a number for each thread.
+const NAMES: [&str; 6] =
+    ["Total", "Min Latencies", "Avg Latencies", "Max Latencies", "Histogram Overflows", "SMIs"];
+
+fn is_zero(counts: &[u64]) -> bool {
+    counts.iter().all(|count| *count == 0)
+}
+
+fn is_sum(row: &[u64]) -> bool {
+    let Some((last, others)) = row.split_last() else { return false };
+    others.iter().fold(0_u64, |sum, count| sum.saturating_add(*count)) == *last
+}
+
+/// In which cycles values were beyond the histogram.
+fn is_of_overflows(line: &str) -> bool {
+    line.starts_with("# Histogram Overflow at cycle number")
+        || line.strip_prefix("# Thread ").is_some_and(|rest| {
+            rest.split_once(':').is_some_and(|(thread, _)| whole(thread).is_some())
+        })
+}
+
+/// `Thread 0 Interval: 1500`, of -v, µs. It was printed after the distance to the next was added.
+fn interval_of_thread(line: &str) -> Option<i64> {
+    let (thread, interval) = line.strip_prefix("Thread ")?.split_once(" Interval:")?;
+    whole(thread)?;
+    decimal(interval, 1_000)
+}
+
+/// Gives each thread the interval that it really had, where that follows from what was printed.
+fn intervals(output: &mut Output, printed: &[i64]) -> Result<(), ImportError> {
+    if let [first, second, ..] = printed {
+        let distance = second - first;
+        for (index, interval) in printed.iter().enumerate() {
+            output.thread(index)?.interval = Some(Nanos(interval - distance)).filter(|ns| ns.0 > 0);
+        }
+    } else if let [only] = printed {
+        output.say("Thread 0 Interval, which is larger by the distance", &only.to_string());
+    }
+    Ok(())
+}
+
+/// `thread:cycle:value`, of -v; with --smi a fourth number behind it.
+fn sample(line: &str) -> Option<(usize, u64, i64)> {
+    let bytes = line.as_bytes();
+    let mut at = 0;
+    let mut field = |end: Option<u8>| -> Option<i64> {
+        while bytes.get(at) == Some(&b' ') {
+            at += 1;
+        }
+        let negative = bytes.get(at) == Some(&b'-');
+        at += usize::from(negative);
+        let (mut value, begin) = (0_i64, at);
+        while let Some(digit) = bytes.get(at).filter(|byte| byte.is_ascii_digit()) {
+            value = value.checked_mul(10)?.checked_add(i64::from(digit - b'0'))?;
+            at += 1;
+        }
+        let is_ended = match end {
+            Some(end) => bytes.get(at) == Some(&end),
+            None => matches!(bytes.get(at), None | Some(b' ')),
+        };
+        at += 1;
+        (at > begin + 1 && is_ended).then_some(if negative { -value } else { value })
+    };
+    let (thread, cycle) = (field(Some(b':'))?, field(Some(b':'))?);
+    let value = field(None)?;
+    let rest = bytes.get(at.min(bytes.len())..).unwrap_or_default();
+    let is_smi = rest.iter().all(|byte| byte.is_ascii_digit() || *byte == b' ');
+    is_smi.then_some((usize::try_from(thread).ok()?, u64::try_from(cycle).ok()?, value))
+}
+
+/// Reads the samples of -v.
+fn samples(lines: &mut Lines<'_>, output: &mut Output, unit_ns: i64) -> Result<(), ImportError> {
+    // Of each thread the cycle before its next row 0, and the next cycle.
+    let mut cycles: Vec<Option<(u64, u64)>> = Vec::new();
+    while let Some((thread, cycle, value)) = lines.peek()?.and_then(sample) {
+        if cycles.len() <= thread {
+            output.thread(thread)?;
+            cycles.resize(thread + 1, None);
+        }
+        let (first, next) = cycles[thread].unwrap_or((cycle, cycle));
+        if cycle < next {
+            // Another run begins, without anything between.
+            if cycle == 0 {
+                return Ok(());
+            }
+            return Err(lines.error(format!("cycle {cycle} does not follow {}", next - 1)));
+        }
+        if cycle > next {
+            if next == first + 1 {
+                let n = cycle + 1 - next;
+                return Err(lines.error(format!(
+                    "each value is the largest of {n} cycles (-o {n}): they are no samples"
+                )));
+            }
+            output.lose(thread, cycle - first)?;
+        }
+        let Some(ns) = value.checked_mul(unit_ns) else {
+            return Err(lines.error("no latency is so large"));
+        };
+        output.sample(thread, ns)?;
+        cycles[thread] = Some((first, cycle + 1));
+        lines.advance();
+    }
+    Ok(())
+}
+
+/// Lines beside the figures. What they say is kept.
+fn beside(line: &str, output: &mut Output) -> bool {
+    if let Some((what, text)) = line.trim().trim_start_matches("# ").split_once([':', '=']) {
+        let what = what.trim();
+        if ["Thread Ids", "Break thread", "Break value", "spikes", "Max CPUs", "Online CPUs"]
+            .contains(&what)
+        {
+            output.say(what, text);
+            return true;
+        }
+    }
+    line.starts_with("#---")
+        || line.starts_with("# cyclictest current status")
+        || line.starts_with("# /dev/cpu_dma_latency")
+        || line.starts_with("WARN: ")
+        || line.starts_with("INFO: ")
+        || (line.starts_with("T:") && line.contains(" Spike:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::tests::{imported, refused};
+
+    #[test]
+    fn a_sample_is_three_numbers() {
+        assert_eq!(sample("       1:       2:     235"), Some((1, 2, 235)));
+        assert_eq!(sample("       0:      12:      -5"), Some((0, 12, -5)));
+        assert_eq!(sample("0:1:2       4"), Some((0, 1, 2)));
+        for line in ["0:1", "a:1:2", "0:1:", "0:1:2x", "12:00:01 x", "0:1:2:3", ":1:2"] {
+            assert_eq!(sample(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn lines_that_are_drawn_again() {
+        let text = "$ cyclictest -t2 -p 80 -i 1000\n# /dev/cpu_dma_latency set to 0us\npolicy: fifo: \
+                    loadavg: 1.53 1.62 1.35 6/111 12000          \n\nT: 0 (11999) P:80 I:1000 C:  \
+                    9 Min:     20 Act:   20 Avg:  109 Max:     192\nT: 1 (12000) P:79 I:1500 C:   \
+                    4 Min:     27 Act:   27 Avg:   47 Max:      74\n\x1b[4Apolicy: fifo: loadavg: \
+                    1.53 1.62 1.35 6/111 12000          \n\nT: 0 (11999) P:80 I:1000 C:     19 \
+                    Min:     20 Act:   20 Avg:   60 Max:     292\nT: 1 (12000) P:79 I:1500 C:     \
+                    12 Min:     17 Act:   27 Avg:   47 Max:      74\n";
+        let all = imported(text);
+        assert_eq!(all.len(), 1);
+        let document = &all[0].document;
+        let figures = |thread: usize| {
+            let of = document.threads[thread].latency_ns.unwrap();
+            (of.count, of.min, of.mean, of.max)
+        };
+        assert_eq!(figures(0), (19, 20_000, 60_000.0, 292_000));
+        assert_eq!(figures(1), (12, 17_000, 47_000.0, 74_000));
+        assert_eq!(document.threads[1].scheduling.to_string(), "SCHED_FIFO 79");
+        assert_eq!(
+            (document.run.interval_ns, document.run.distance_ns),
+            (Nanos(1_000_000), Nanos(500_000))
+        );
+        let source = document.imported.as_ref().unwrap();
+        assert_eq!((source.line, source.format.as_str()), (3, "cyclictest"));
+    }
+
+    #[test]
+    fn histograms_of_several_versions() {
+        let old = "# Histogram\n000010 000002\t000000\t000002\n000014 000056\t000023\t000079\n\
+                   000015 000000\t000000\t000000\n# Total: 000000058 000000023 000000081\n\
+                   # Min Latencies: 00010 00014\n# Avg Latencies: 00042 00032\n\
+                   # Max Latencies: 11448 00014 11448\n# Histogram Overflows: 00002 00000 00002\n\
+                   # Histogram Overflow at cycle number:\n# Thread 0: 00000 00001\n# Thread 1:\n\n";
+        let all = imported(old);
+        let threads = &all[0].document.threads;
+        assert_eq!(threads.len(), 2);
+        let buckets: Vec<(i64, i64, u64)> = threads[0]
+            .histogram_ns
+            .buckets
+            .iter()
+            .map(|bucket| (bucket.lower, bucket.upper, bucket.count))
+            .collect();
+        assert_eq!(buckets, [(10_000, 10_000, 2), (14_000, 14_000, 56), (16_000, 11_448_000, 2)]);
+        let of = threads[0].latency_ns.unwrap();
+        assert_eq!((of.count, of.min, of.mean, of.max), (60, 10_000, 42_000.0, 11_448_000));
+        let contradicts = format!("{:?}", all[0].document.warnings);
+        assert!(contradicts.contains("thread 1: mean"), "{contradicts}");
+        assert_eq!(all[0].document.warnings.len(), 1, "{contradicts}");
+    }
+
+    #[test]
+    fn samples_keep_their_order_and_what_is_missing() {
+        let text = "Max CPUs = 2\nOnline CPUs = 2\nThread 0 Interval: 1500\nThread 1 Interval: \
+                    2000\n       0:       0:      25\n       1:       0:     235\n       0:       \
+                    1:      26\n       0:       2:      27\n       0:       5:      29\n       1: \
+                    1:       3\n";
+        let all = imported(text);
+        let document = &all[0].document;
+        assert_eq!(
+            document.threads.iter().map(|thread| thread.interval_ns.0).collect::<Vec<_>>(),
+            [1_000_000, 1_500_000]
+        );
+        assert_eq!(document.threads[0].latency_ns.unwrap().count, 4);
+        assert_eq!(document.threads[0].evidence.samples_lost, 2);
+        assert_eq!(document.threads[1].latency_ns.unwrap().max, 235_000);
+    }
+
+    #[test]
+    fn what_is_damaged_is_named_with_its_line() {
+        assert_eq!(
+            refused("# Histogram\n000001 000002\n000001 000003\n"),
+            "line 3: the bucket does not follow the one above"
+        );
+        assert_eq!(
+            refused("# Histogram\n000001 000002\n000002 000003 000004\n"),
+            "line 3: the row has another number of columns than those above"
+        );
+        assert_eq!(
+            refused("0:4:7\n0:9:8\n0:14:8\n"),
+            "line 2: each value is the largest of 5 cycles (-o 5): they are no samples"
+        );
+    }
+}

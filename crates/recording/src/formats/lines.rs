@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The lines of a file that may hold the output of another program, as the program printed them:
+//! without what a terminal, a log or a quotation added, and never more of them in memory than are
+//! looked at.
+
+use super::ImportError;
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::io::BufRead;
+
+/// Bytes of a line at most: a document of one line is the longest there is.
+const MAX_LINE: usize = 16 << 20;
+/// Lines that are looked at before it is known what they are.
+const MAX_AHEAD: usize = 12;
+/// Characters of what a log puts before a line at most.
+const MAX_PREFIX: usize = 100;
+/// Places at which what was added may end that are tried.
+const MAX_PLACES: usize = 10;
+
+/// Lines, with some ahead of the one that is read.
+pub(crate) struct Lines<'f> {
+    source: &'f mut dyn BufRead,
+    /// Those that were read and not taken, the first at the front.
+    ahead: VecDeque<String>,
+    /// Lines that were taken, to be filled again.
+    spare: Vec<String>,
+    bytes: Vec<u8>,
+    /// Of the line at the front, from 1.
+    number: u64,
+    has_ended: bool,
+    /// What stands before each line, its digits as 0 and its letters as a.
+    prefix: Vec<char>,
+}
+
+impl<'f> Lines<'f> {
+    pub(crate) fn new(source: &'f mut dyn BufRead) -> Self {
+        Lines {
+            source,
+            ahead: VecDeque::new(),
+            spare: Vec::new(),
+            bytes: Vec::new(),
+            number: 1,
+            has_ended: false,
+            prefix: Vec::new(),
+        }
+    }
+
+    /// The number of the next line, from 1.
+    pub(crate) const fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The next line; none at the end.
+    pub(crate) fn peek(&mut self) -> Result<Option<&str>, ImportError> {
+        self.fill(1)?;
+        Ok(self.ahead.front().map(|line| without(&self.prefix, line)))
+    }
+
+    /// Takes the line that was looked at.
+    pub(crate) fn advance(&mut self) {
+        if let Some(line) = self.ahead.pop_front() {
+            self.number += 1;
+            self.spare.push(line);
+        }
+    }
+
+    /// Takes the next line.
+    pub(crate) fn take(&mut self) -> Result<Option<String>, ImportError> {
+        let line = self.peek()?.map(str::to_owned);
+        self.advance();
+        Ok(line)
+    }
+
+    /// Finds what was added before each of the next lines, if without it they are what is looked
+    /// for, and leaves it out from here on.
+    pub(crate) fn strip(
+        &mut self,
+        mut is_wanted: impl FnMut(&[&str]) -> bool,
+    ) -> Result<bool, ImportError> {
+        self.prefix.clear();
+        self.fill(MAX_AHEAD)?;
+        let Some(first) = self.ahead.front() else { return Ok(false) };
+        let ends = first.char_indices().take(MAX_PREFIX).filter(|(_, letter)| *letter == ' ');
+        let ends = ends.map(|(at, _)| at + 1).take(MAX_PLACES);
+        let places: Vec<usize> = std::iter::once(0).chain(ends).collect();
+        for place in places {
+            let prefix: Vec<char> = self.ahead[0][..place].chars().map(shape).collect();
+            let lines: Vec<&str> = self.ahead.iter().map(|line| without(&prefix, line)).collect();
+            if is_wanted(&lines) {
+                self.prefix = prefix;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// An error at the next line.
+    pub(crate) fn error(&self, why: impl Into<String>) -> ImportError {
+        ImportError::at(self.number, why)
+    }
+
+    fn fill(&mut self, lines: usize) -> Result<(), ImportError> {
+        while self.ahead.len() < lines && !self.has_ended {
+            self.bytes.clear();
+            let number = self.number + self.ahead.len() as u64;
+            let mut limited = std::io::Read::take(&mut *self.source, MAX_LINE as u64);
+            let read = limited
+                .read_until(b'\n', &mut self.bytes)
+                .map_err(|error| ImportError::at(number, format!("it cannot be read: {error}")))?;
+            if read == MAX_LINE {
+                let why = format!("the line is longer than {} MB", MAX_LINE >> 20);
+                return Err(ImportError::at(number, why));
+            }
+            if read == 0 {
+                self.has_ended = true;
+                return Ok(());
+            }
+            let mut line = self.spare.pop().unwrap_or_default();
+            line.clear();
+            clean(&self.bytes, &mut line);
+            self.ahead.push_back(line);
+        }
+        Ok(())
+    }
+}
+
+/// A letter of what stands before lines, as far as it is the same before each.
+const fn shape(letter: char) -> char {
+    match letter {
+        '0'..='9' => '0',
+        'a'..='z' | 'A'..='Z' => 'a',
+        other => other,
+    }
+}
+
+/// The line without what stands before it, where that is of this shape.
+fn without<'l>(prefix: &[char], line: &'l str) -> &'l str {
+    let mut rest = line.chars();
+    for expected in prefix {
+        if rest.next().map(shape) != Some(*expected) {
+            return line;
+        }
+    }
+    rest.as_str()
+}
+
+/// The text of a line: without its end, terminal controls, NULs, and what was drawn over.
+fn clean(bytes: &[u8], line: &mut String) {
+    let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    let is_plain = |byte: &u8| !matches!(byte, 0 | b'\r' | 0x08 | 0x1b | 0x80..);
+    if bytes.iter().all(is_plain) {
+        line.push_str(std::str::from_utf8(bytes).unwrap_or_default());
+        return;
+    }
+    let text: Cow<'_, str> = String::from_utf8_lossy(bytes);
+    let text = text.trim_start_matches('\u{feff}').trim_end_matches('\r');
+    let text = text.rsplit('\r').next().unwrap_or(text);
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\0' => {}
+            '\u{8}' => {
+                line.pop();
+            }
+            '\u{1b}' => match letters.next() {
+                // A control sequence ends at its first letter.
+                Some('[') => {
+                    letters.by_ref().find(char::is_ascii_alphabetic);
+                }
+                Some('(' | ')') => {
+                    letters.next();
+                }
+                _ => {}
+            },
+            _ => line.push(letter),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(text: &[u8]) -> Vec<String> {
+        let mut source = text;
+        let mut lines = Lines::new(&mut source);
+        std::iter::from_fn(|| lines.take().unwrap()).collect()
+    }
+
+    #[test]
+    fn what_a_terminal_adds_is_left_out() {
+        assert_eq!(
+            all(b"\0\0\0T: 0\r\n\x1b[2AT: 1 \x1b[K\n\x1bcx\nold\rnew\nl\xb5s\nend"),
+            ["T: 0", "T: 1 ", "x", "new", "l\u{fffd}s", "end"]
+        );
+    }
+
+    #[test]
+    fn what_a_log_adds_is_left_out_while_it_looks_the_same() {
+        let text = "2026-11-20T08:00:01Z stdout F # Histogram\n2026-11-20T08:00:02Z stderr F 000001\n\
+                    bare\n> 3\n";
+        let mut source = text.as_bytes();
+        let mut lines = Lines::new(&mut source);
+        assert!(lines.strip(|lines| lines[0].starts_with("# Hist")).unwrap());
+        let found: Vec<String> = std::iter::from_fn(|| lines.take().unwrap()).collect();
+        assert_eq!(found, ["# Histogram", "000001", "bare", "> 3"]);
+    }
+
+    #[test]
+    fn no_line_takes_all_memory() {
+        let text = vec![b'x'; MAX_LINE + 1];
+        let mut source = text.as_slice();
+        let error = Lines::new(&mut source).peek().unwrap_err();
+        assert_eq!(error.to_string(), "line 1: the line is longer than 16 MB");
+    }
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Outputs of other programs, made into recordings: one file per program, and one line of a table
+//! for each format.
+//!
+//! A file is read once, from its beginning to its end. In the text of a log or a page each output
+//! is found by how it begins; what nobody knows is passed over. A file is a stranger's: no line, no
+//! document and no number of outputs in it is read beyond what any real one has.
+//!
+//! What an output does not hold is not made up: it is named in [`model::Imported`]. What it says
+//! twice and differently is a warning with both values.
+
+mod cyclictest;
+mod error;
+mod lines;
+mod numbers;
+mod output;
+mod rt_tests_json;
+mod thread_line;
+
+pub use error::ImportError;
+pub(crate) use lines::Lines;
+pub(crate) use output::{Measured, Output, Program, Stated};
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// A format of another program's output.
+pub struct Format {
+    /// Its name, for `--format`, and in recordings.
+    pub name: &'static str,
+    /// What it is of, in a few words.
+    pub what: &'static str,
+    reads: Reads,
+}
+
+/// How a format is known, and read.
+enum Reads {
+    /// Lines of text, which may stand in another text.
+    Lines {
+        /// Whether an output begins at the first of these lines; there are some more of them where
+        /// the file has more.
+        begins: fn(&[&str]) -> bool,
+        /// Reads an output from where it begins up to the first line that is none of its own.
+        read: fn(&mut Lines<'_>, &mut Import<'_>) -> Result<(), ImportError>,
+    },
+    /// A whole file.
+    #[expect(dead_code, reason = "archives and binary formats come next")]
+    Bytes {
+        /// Whether it is such a file, by its first bytes.
+        is: fn(&[u8]) -> bool,
+        read: fn(&mut dyn BufRead, &mut Import<'_>) -> Result<(), ImportError>,
+    },
+}
+
+/// Every format that is read. Of two that know the same lines the first is taken.
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "cyclictest",
+        what: "cyclictest's lines, histogram (-h, -H) and samples (-v)",
+        reads: Reads::Lines { begins: cyclictest::begins, read: cyclictest::read },
+    },
+    Format {
+        name: "rt-tests-json",
+        what: "rt-tests' --json: cyclictest",
+        reads: Reads::Lines { begins: rt_tests_json::begins, read: rt_tests_json::read },
+    },
+];
+
+/// The format of this name.
+pub fn format(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// How files are to be read.
+#[derive(Clone, Copy, Default)]
+pub struct ImportOptions {
+    /// The only format that is looked for.
+    pub format: Option<&'static Format>,
+    /// The unit of values whose output does not say it, ns.
+    pub unit_ns: Option<i64>,
+}
+
+/// An output that was found, and the recording it became.
+#[derive(Debug)]
+pub struct FoundOutput {
+    /// Where it begins, from 1.
+    pub line: u64,
+    /// Further distinguishes recordings that were made of one output, such as `irq`; empty if
+    /// there is one.
+    pub part: &'static str,
+    pub recording: PathBuf,
+}
+
+/// Outputs of one file at most.
+const MAX_OUTPUTS: usize = 1_000;
+/// Lines that nobody knows before the first that somebody does.
+const MAX_UNKNOWN: u64 = 200_000;
+/// Lines from a command to what it printed at most.
+const COMMAND_WITHIN: u64 = 4;
+/// Bytes that are looked at to know a whole file.
+const BUFFER: usize = 1 << 16;
+
+/// The outputs of one file as they become recordings.
+pub(crate) struct Import<'a> {
+    /// The folder that recordings go to.
+    to: &'a Path,
+    /// The file's name.
+    file: String,
+    /// The version of this program.
+    teiji: &'a str,
+    options: ImportOptions,
+    /// The format that is being read.
+    format: &'static str,
+    /// The last line that nobody knew, and its number.
+    before: (u64, String),
+    found: Vec<FoundOutput>,
+}
+
+impl Import<'_> {
+    /// Begins an output of this program at this line.
+    pub(crate) fn output(&self, program: &'static Program, line: u64) -> Output {
+        let place = self.to.join(format!("{}.teiji", self.found.len()));
+        Output::new(program, self.format, line, place)
+    }
+
+    /// Makes a recording of an output.
+    pub(crate) fn add(&mut self, output: Output) -> Result<(), ImportError> {
+        self.add_part("", output)
+    }
+
+    /// The same of a part of an output: of another place that was measured in the same run.
+    pub(crate) fn add_part(
+        &mut self,
+        part: &'static str,
+        output: Output,
+    ) -> Result<(), ImportError> {
+        let line = output.line;
+        if self.found.len() >= MAX_OUTPUTS {
+            let why = format!("more than {MAX_OUTPUTS} outputs in one file are not read");
+            return Err(ImportError::at(line, why));
+        }
+        let recording = output.place().to_owned();
+        output.record(&self.file, self.teiji)?;
+        self.found.push(FoundOutput { line, part, recording });
+        Ok(())
+    }
+
+    /// The command line of a program that stands just before its output at this line, as after the
+    /// prompt of a shell.
+    pub(crate) fn command(&self, program: &str, line: u64) -> Option<Vec<String>> {
+        let (at, text) = &self.before;
+        let is_called = |word: &&str| word.rsplit('/').next() == Some(program);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let first = words.iter().position(is_called)?;
+        (line - at <= COMMAND_WITHIN)
+            .then(|| words[first..].iter().map(|word| (*word).to_owned()).collect())
+    }
+
+    /// The unit of values whose output does not say it, ns: what was asked for, or this.
+    pub(crate) fn unit_ns(&self, default: i64) -> i64 {
+        self.options.unit_ns.unwrap_or(default)
+    }
+
+    /// Whether nobody said the unit.
+    pub(crate) const fn is_unit_open(&self) -> bool {
+        self.options.unit_ns.is_none()
+    }
+}
+
+/// Makes a recording of each output in a file, in a folder that is there and empty, and says where
+/// each is. `teiji` is the version of this program.
+///
+/// # Errors
+/// When the file cannot be read, holds nothing that is known, or is damaged: then recordings that
+/// were made of its beginning are still there.
+pub fn import(
+    file: &Path,
+    to: &Path,
+    teiji: &str,
+    options: ImportOptions,
+) -> Result<Vec<FoundOutput>, ImportError> {
+    let opened = system::files::open_regular(file, system::files::Links::Followed)
+        .map_err(|error| ImportError::Whole(error.into_io().to_string()))?;
+    let mut import = Import {
+        to,
+        file: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        teiji,
+        options,
+        format: "",
+        before: (0, String::new()),
+        found: Vec::new(),
+    };
+    let mut source = BufReader::<File>::with_capacity(BUFFER, opened);
+    import_from(&mut source, &mut import)?;
+    if import.found.is_empty() {
+        return Err(ImportError::Whole(nothing_known(options.format)));
+    }
+    Ok(import.found)
+}
+
+fn nothing_known(format: Option<&Format>) -> String {
+    match format {
+        Some(format) => format!("there is no output of the format {} in it", format.name),
+        None => "no output of a known format is in it".to_owned(),
+    }
+}
+
+/// The same of what is being read.
+pub(crate) fn import_from(
+    source: &mut dyn BufRead,
+    import: &mut Import<'_>,
+) -> Result<(), ImportError> {
+    let wanted = import.options.format;
+    let formats = || {
+        FORMATS.iter().filter(move |format| wanted.is_none_or(|wanted| wanted.name == format.name))
+    };
+    let head = source.fill_buf().map_err(|error| ImportError::Whole(error.to_string()))?;
+    for format in formats() {
+        if let Reads::Bytes { is, read } = format.reads
+            && is(head)
+        {
+            import.format = format.name;
+            return read(source, import);
+        }
+    }
+    let mut lines = Lines::new(source);
+    let mut unknown = 0;
+    while let Some(line) = lines.peek()? {
+        if line.trim().is_empty() {
+            lines.advance();
+            continue;
+        }
+        let mut found = None;
+        lines.strip(|ahead| {
+            found = formats().find_map(|format| match format.reads {
+                Reads::Lines { begins, read } => begins(ahead).then_some((format.name, read)),
+                Reads::Bytes { .. } => None,
+            });
+            found.is_some()
+        })?;
+        let before = lines.number();
+        if let Some((name, read)) = found {
+            import.format = name;
+            read(&mut lines, import)?;
+        } else {
+            unknown += 1;
+            let text: String = lines.peek()?.unwrap_or_default().chars().take(2_000).collect();
+            import.before = (before, text);
+            if unknown > MAX_UNKNOWN && import.found.is_empty() {
+                let why = format!("{} among its first {MAX_UNKNOWN} lines", nothing_known(wanted));
+                return Err(ImportError::Whole(why));
+            }
+        }
+        if lines.number() == before {
+            lines.advance();
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The documents that rt-tests' programs write with `--json`.
+//!
+//! They are nearly JSON: a quote in the command line is written as it is, a mean of nothing is
+//! `-nan`, and two keys end in a colon.
+
+use super::cyclictest::CYCLICTEST;
+use super::numbers::decimal;
+use super::{Import, ImportError, Lines, Output};
+use plan::CpuId;
+use serde::Deserialize;
+use serde_json::Number;
+use std::collections::BTreeMap;
+
+/// Bytes of a document at most.
+const MAX_DOCUMENT: usize = 8 << 20;
+
+/// What the documents have in common, and what is of one program alone.
+#[derive(Deserialize)]
+struct RtTests {
+    #[serde(default, alias = "cmdline:")]
+    cmdline: Option<String>,
+    #[serde(default, alias = "rt_test_version:")]
+    rt_test_version: Option<String>,
+    #[serde(default)]
+    start_time: Option<String>,
+    #[serde(default)]
+    end_time: Option<String>,
+    #[serde(default)]
+    sysinfo: Option<SysInfo>,
+    /// 1 where values are ns.
+    #[serde(default)]
+    resolution_in_ns: u64,
+    #[serde(default)]
+    thread: BTreeMap<String, OneThread>,
+}
+
+#[derive(Deserialize)]
+struct SysInfo {
+    #[serde(default)]
+    nodename: Option<String>,
+    #[serde(default)]
+    release: Option<String>,
+    #[serde(default)]
+    version: Option<String>,
+    #[serde(default)]
+    machine: Option<String>,
+    #[serde(default)]
+    realtime: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+struct OneThread {
+    #[serde(default)]
+    histogram: BTreeMap<String, u64>,
+    #[serde(default)]
+    cycles: Option<u64>,
+    #[serde(default)]
+    min: Option<Number>,
+    #[serde(default)]
+    avg: Option<f64>,
+    #[serde(default)]
+    max: Option<Number>,
+    #[serde(default)]
+    cpu: Option<i64>,
+}
+
+/// Whether such a document begins here.
+pub(crate) fn begins(lines: &[&str]) -> bool {
+    lines.first().is_some_and(|line| line.trim_start().starts_with('{'))
+        && lines.iter().take(4).any(|line| line.contains("\"file_version\""))
+        && lines.iter().any(|line| line.contains("rt_test_version"))
+}
+
+/// Reads it.
+pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportError> {
+    let line = lines.number();
+    let text = document(lines)?;
+    let document: RtTests = serde_json::from_str(&text).map_err(|error| {
+        let at = line + u64::try_from(error.line().saturating_sub(1)).unwrap_or(0);
+        ImportError::at(at, format!("the JSON cannot be read: {error}"))
+    })?;
+    let command = document.cmdline.clone().unwrap_or_default();
+    let program = command.split_whitespace().next().unwrap_or_default();
+    match program.rsplit('/').next() {
+        Some("cyclictest") => cyclictest(document, line, import),
+        _ => {
+            Err(ImportError::at(line, format!("the document is of '{program}', which is not read")))
+        }
+    }
+}
+
+/// The text of a document up to its last brace, with what is no JSON put right.
+fn document(lines: &mut Lines<'_>) -> Result<String, ImportError> {
+    let mut text = String::new();
+    let (mut depth, mut in_string, mut is_escaped) = (0_u32, false, false);
+    while let Some(line) = lines.peek()? {
+        let line = repaired(line);
+        let mut end = None;
+        for (at, letter) in line.char_indices() {
+            if in_string {
+                in_string = is_escaped || letter != '"';
+                is_escaped = letter == '\\' && !is_escaped;
+                continue;
+            }
+            match letter {
+                '"' => in_string = true,
+                '{' => depth += 1,
+                '}' => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        end = Some(at + 1);
+                        break;
+                    }
+                }
+                _ => {}
+            }
+        }
+        text.push_str(end.map_or(line.as_str(), |end| &line[..end]));
+        text.push('\n');
+        lines.advance();
+        if end.is_some() {
+            return Ok(text);
+        }
+        if text.len() > MAX_DOCUMENT {
+            return Err(lines.error(format!("the document is above {} MB", MAX_DOCUMENT >> 20)));
+        }
+    }
+    Err(lines.error("the document ends before its last brace"))
+}
+
+/// A line of a document as JSON has it.
+fn repaired(line: &str) -> String {
+    let trimmed = line.trim();
+    if trimmed.starts_with("\"cmdline")
+        && let Some((key, value)) = trimmed.split_once(": \"")
+        && let Some((value, rest)) = value.rsplit_once('"')
+        && value.contains('"')
+        && serde_json::from_str::<serde::de::IgnoredAny>(&format!("\"{value}\"")).is_err()
+    {
+        return format!("{key}: \"{}\"{rest}", value.replace('"', "\\\""));
+    }
+    match trimmed.split_once(": ") {
+        Some((key, value)) if value.trim_end_matches(',').trim_start_matches('-') == "nan" => {
+            let comma = if value.ends_with(',') { "," } else { "" };
+            format!("{key}: null{comma}")
+        }
+        _ => line.to_owned(),
+    }
+}
+
+/// Puts what all of them say of the run and its machine.
+fn common(document: &RtTests, output: &mut Output) {
+    let words = document.cmdline.iter().flat_map(|line| line.split_whitespace());
+    output.command_line = words.map(str::to_owned).collect();
+    output.version.clone_from(&document.rt_test_version);
+    output.started_at = document.start_time.as_deref().map(rfc3339);
+    output.ended_at = document.end_time.as_deref().map(rfc3339);
+    let Some(system) = &document.sysinfo else { return };
+    output.host.hostname.clone_from(&system.nodename);
+    output.host.kernel.clone_from(&system.release);
+    output.host.kernel_version.clone_from(&system.version);
+    output.host.architecture = system.machine.clone().unwrap_or_default();
+    let words = system.version.iter().flat_map(|version| version.split(' '));
+    let preemption = words.filter(|word| word.starts_with("PREEMPT")).next_back();
+    output.host.preemption = preemption.map(str::to_owned);
+    let is_real_time = preemption.map(|word| word == "PREEMPT_RT");
+    if let (Some(stated), Some(found)) = (system.realtime, is_real_time)
+        && (stated == 1) != found
+    {
+        let version = system.version.as_deref().unwrap_or_default();
+        output.contradiction("sysinfo.realtime", stated, format!("version: {version}"));
+    }
+}
+
+fn cyclictest(document: RtTests, line: u64, import: &mut Import<'_>) -> Result<(), ImportError> {
+    let mut output = import.output(&CYCLICTEST, line);
+    common(&document, &mut output);
+    let unit = if document.resolution_in_ns == 1 { 1 } else { 1_000 };
+    output.resolution_ns = unit;
+    for (name, of) in &document.thread {
+        let error = |why: &str| ImportError::at(line, format!("thread {name}: {why}"));
+        let index = name.parse().map_err(|_| error("its name is no number"))?;
+        let ns = |number: &Option<Number>| decimal(&number.as_ref()?.to_string(), unit);
+        let thread = output.thread(index)?;
+        let mut in_buckets = 0_u64;
+        let mut limit = 0;
+        for (bucket, count) in &of.histogram {
+            let value = decimal(bucket, unit).ok_or_else(|| error("a bucket is no number"))?;
+            thread.bucket(value, *count);
+            in_buckets = in_buckets.saturating_add(*count);
+            limit = limit.max(value.saturating_add(unit));
+        }
+        thread.cpu = of.cpu.and_then(|cpu| u32::try_from(cpu).ok()).map(CpuId);
+        thread.stated.count = of.cycles;
+        if of.cycles != Some(0) {
+            thread.stated.min = ns(&of.min);
+            thread.stated.max = ns(&of.max);
+            #[expect(clippy::cast_precision_loss, reason = "a unit of at most a microsecond")]
+            let scale = unit as f64;
+            thread.stated.mean = of.avg.map(|mean| mean * scale);
+        }
+        // How many were beyond the histogram is not said, but follows.
+        if let Some(beyond) = of.cycles.and_then(|cycles| cycles.checked_sub(in_buckets))
+            && !of.histogram.is_empty()
+        {
+            thread.beyond = Some((beyond, limit));
+        }
+    }
+    import.add(output)
+}
+
+/// `Fri, 20 Nov 2026 08:25:56 +0000` as RFC 3339 has it, UTC; anything else as it is.
+fn rfc3339(text: &str) -> String {
+    utc(text).unwrap_or_else(|| text.to_owned())
+}
+
+fn utc(text: &str) -> Option<String> {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (_, rest) = text.split_once(", ")?;
+    let mut words = rest.split_whitespace();
+    let day: i64 = words.next()?.parse().ok()?;
+    let month = words.next()?;
+    let month = MONTHS.iter().position(|known| *known == month)?;
+    let year: i64 = words.next()?.parse().ok().filter(|year| (1970..=2400).contains(year))?;
+    let mut time = words.next()?.split(':').map(|part| part.parse::<i64>().ok());
+    let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
+    let zone: i64 = words.next()?.parse().ok()?;
+    // Days since 1970, by the Gregorian calendar; the year begins in March.
+    let month = i64::try_from(month).ok()? + 1;
+    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * y + y / 4 - y / 100 + y / 400 + (m * 153 + 2) / 5 + day - 1 - 719_468;
+    let zone = (zone / 100 * 60 + zone % 100) * 60;
+    let seconds = u64::try_from(days * 86_400 + hour * 3_600 + minute * 60 + second - zone).ok()?;
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+    Some(humantime::format_rfc3339_seconds(time).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::tests::imported;
+
+    #[test]
+    fn times_of_several_zones() {
+        assert_eq!(rfc3339("Fri, 20 Nov 2026 08:25:56 +0000"), "2026-11-20T08:25:56Z");
+        assert_eq!(rfc3339("Thu, 29 Feb 2024 23:30:00 -0130"), "2024-03-01T01:00:00Z");
+        assert_eq!(rfc3339("yesterday"), "yesterday");
+    }
+
+    /// As 2.4 wrote it, with a quote in the command line and a mean of nothing.
+    #[test]
+    fn what_is_no_json_is_put_right() {
+        let text = r##"a log
+{
+  "file_version": 1,
+  "cmdline:": "cyclictest -a "0 1" -h 20",
+  "rt_test_version:": "2.40",
+  "resolution_in_ns": 0,
+  "sysinfo": {"release": "6.6", "version": "#1 SMP PREEMPT_RT x", "realtime": 0},
+  "thread": {
+    "0": {
+      "histogram": {"10": 5, "12": 3},
+      "cycles": 10,
+      "min": 10,
+      "max": 99,
+      "avg": 20.25,
+      "cpu": 1,
+      "node": -1
+    },
+    "1": {
+      "cycles": 0,
+      "min": 1000000,
+      "max": 0,
+      "avg": -nan,
+      "cpu": -1
+    }
+  }
+} and more"##;
+        let all = imported(text);
+        let document = &all[0].document;
+        assert_eq!(document.threads.len(), 1, "one measured nothing");
+        let of = document.threads[0].latency_ns.unwrap();
+        assert_eq!((of.count, of.min, of.mean, of.max), (10, 10_000, 20_250.0, 99_000));
+        assert_eq!(document.threads[0].histogram_ns.buckets[2].lower, 13_000);
+        assert_eq!(document.command_line[3], "1\"");
+        assert_eq!(document.warnings.len(), 1, "{:?}", document.warnings);
+    }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The line of a thread that cyclictest prints, and programs that took its form:
+//! `T: 0 (11999) P:80 I:1000 C:   9 Min:   20 Act:   20 Avg:  109 Max:     192`.
+
+use super::numbers::{decimal, mean, whole};
+use super::{ImportError, Lines, Measured, Output, Stated};
+use plan::{Nanos, Policy, Scheduling};
+
+/// What such a line says. What it leaves out is none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ThreadLine<'l> {
+    pub index: usize,
+    /// By the letters before the colon.
+    values: Vec<(&'l str, &'l str)>,
+}
+
+impl<'l> ThreadLine<'l> {
+    /// Reads a line.
+    pub(crate) fn parse(line: &'l str) -> Option<ThreadLine<'l>> {
+        let rest = line.trim_start().strip_prefix("T:")?;
+        let (index, rest) = rest.split_once('(')?;
+        let (pid, mut rest) = rest.split_once(')')?;
+        whole(pid)?;
+        let index = usize::try_from(whole(index)?).ok()?;
+        let mut values = Vec::new();
+        while let Some((name, behind)) = rest.split_once(':') {
+            let behind = behind.trim_start();
+            let end = behind.find(' ').unwrap_or(behind.len());
+            values.push((name.trim(), &behind[..end]));
+            rest = &behind[end..];
+            if values.len() > 16 {
+                return None;
+            }
+        }
+        (!values.is_empty()).then_some(ThreadLine { index, values })
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&'l str> {
+        self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    }
+
+    /// How many cycles there were.
+    pub(crate) fn cycles(&self) -> Option<u64> {
+        whole(self.get("C")?)
+    }
+
+    /// Puts what it says into a thread: its interval, priority and figures, which are in this unit.
+    /// Before the first cycle there are none.
+    pub(crate) fn put(&self, thread: &mut Measured, unit_ns: i64) {
+        if let Some(interval) = self.get("I").and_then(|text| decimal(text, 1_000)) {
+            thread.interval = Some(Nanos(interval));
+        }
+        let count = self.cycles();
+        let ns = |name: &str| decimal(self.get(name)?, unit_ns).filter(|_| count != Some(0));
+        thread.stated = Stated {
+            count,
+            min: ns("Min"),
+            mean: mean(self.get("Avg").unwrap_or_default(), unit_ns).filter(|_| count != Some(0)),
+            max: ns("Max"),
+            ..Stated::default()
+        };
+    }
+
+    /// The scheduling, of a program that has real-time threads of this policy where they have a
+    /// priority.
+    pub(crate) fn scheduling(&self, policy: Option<Policy>) -> Option<Scheduling> {
+        match whole(self.get("P")?)? {
+            0 => Some(Scheduling::OTHER),
+            prio => Some(Scheduling { policy: policy?, prio: u8::try_from(prio).ok() }),
+        }
+    }
+}
+
+/// Reads such lines, drawn again and again, while each counts on: the last of each thread stays. An
+/// output of which a thread begins again ends before it. Whether there were any.
+pub(crate) fn read_all(
+    lines: &mut Lines<'_>,
+    output: &mut Output,
+    unit_ns: i64,
+    policy: Option<Policy>,
+) -> Result<bool, ImportError> {
+    let mut any = false;
+    while let Some(line) = lines.peek()?.and_then(ThreadLine::parse) {
+        let known = output.threads.get(line.index).and_then(|thread| thread.stated.count);
+        if known > line.cycles() {
+            break;
+        }
+        let scheduling = line.scheduling(policy);
+        let thread = output.thread(line.index)?;
+        line.put(thread, unit_ns);
+        thread.scheduling = scheduling;
+        any = true;
+        lines.advance();
+    }
+    Ok(any)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_several_programs() {
+        let of = |line: &'static str| ThreadLine::parse(line).unwrap();
+        let cyclictest = of("T: 1 (12000) P:80 I:1500 C:      4 Min:     27 Act:   27 Avg:   47 \
+                             Max:      74 SMI:       3");
+        assert_eq!(
+            ["P", "I", "C", "Min", "Avg", "Max", "SMI"].map(|name| cyclictest.get(name)),
+            ["80", "1500", "4", "27", "47", "74", "3"].map(Some)
+        );
+        assert_eq!((cyclictest.index, cyclictest.cycles()), (1, Some(4)));
+        let jitter = of("T: 0 ( 5942) A: 1 C:      3988 Min:        11 Avg:  317.87 Max: 26090");
+        assert_eq!((jitter.get("A"), jitter.get("Avg")), (Some("1"), Some("317.87")));
+        for line in ["T: 0", "T: x (1) P:1", "# T: 0 (1) P:1", "T: 1 Spike:  157: TS:  780"] {
+            assert_eq!(ThreadLine::parse(line), None, "{line}");
+        }
+    }
+}
