@@ -10,13 +10,13 @@ use crate::plugin::{self, Plugin};
 use crate::prepared::Prepared;
 use crate::qcow2;
 use crate::running::{Process, Running};
-use crate::scratch::ScratchFolder;
 use crate::snapshot::Snapshot;
 use crate::target::Target;
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::process::Child;
+use system::ScratchFolder;
 
 /// What is to be booted, or continued.
 #[derive(Debug)]

@@ -7,7 +7,6 @@
 
 use crate::confine::{Access, Confinement};
 use crate::emulator::{Emulator, complaints, end};
-use crate::scratch::ScratchFolder;
 use plan::{Guest, Machine};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use system::ScratchFolder;
 
 /// How long KVM may take to show that it runs a kernel. Where it works, that takes a second or two.
 const KVM_TIMEOUT: Duration = Duration::from_secs(10);

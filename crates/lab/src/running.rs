@@ -10,7 +10,6 @@ use crate::monitor::Monitor;
 use crate::plugin;
 use crate::progress::Stage;
 use crate::results::{Message, Results};
-use crate::scratch::ScratchFolder;
 use crate::timeouts::Timeouts;
 use std::fs;
 use std::io;
@@ -18,6 +17,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
+use system::ScratchFolder;
 
 /// A kernel that has panicked reboots at once, which ends QEMU; one that cannot reboot is ended
 /// after this.

@@ -36,7 +36,9 @@ pub use contents::{open_file, read_console, read_text, within};
 pub use error::RecordingError;
 pub use explained::{read_explained, write_explained};
 pub use folder::{Folder, adopt};
-pub use formats::{FORMATS, Format, FoundOutput, ImportError, ImportOptions, format, import};
+pub use formats::{
+    FORMATS, Format, FoundOutput, ImportError, ImportOptions, format, import, shown_name,
+};
 pub use pool::examine_pool;
 pub use reader::Recording;
 pub use sample_file::{Row, SampleFile, each_row};

@@ -59,6 +59,20 @@ impl Recording {
         Recording { path: path.to_owned(), document, steps: STEPS_NOT_DRAWN }
     }
 
+    /// By which it is shown: the output of another program that is a recording for one call only by
+    /// the name of its file.
+    fn shown_path(&self) -> PathBuf {
+        let is_scratch = |folder: &Path| {
+            let name = folder.file_name().unwrap_or_default();
+            name.to_string_lossy().starts_with(system::ScratchFolder::PREFIX)
+        };
+        if self.document.imported.is_some() && self.path.parent().is_some_and(is_scratch) {
+            self.path.with_extension("").file_name().unwrap_or_default().into()
+        } else {
+            self.path.clone()
+        }
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -176,6 +190,7 @@ impl Recording {
     }
 
     fn recorded(self, threads: Vec<(Statistics, Beside)>) -> Recorded {
+        let path = self.shown_path();
         let mut document = self.document;
         let (threads, beside): (Vec<_>, Vec<_>) = threads.into_iter().unzip();
         if document.state == State::Running {
@@ -187,7 +202,7 @@ impl Recording {
                 thread.activations = accounted.map(|all| RowCounts::new(all.rows, &document.probe));
             }
         }
-        Recorded { path: self.path, document, threads, beside }
+        Recorded { path, document, threads, beside }
     }
 
     /// The samples of a thread.

@@ -3,7 +3,7 @@
 //! has and its caller lacks, [`files`] opened and replaced safely,
 //! [`process`]es as /proc shows them, how threads are scheduled
 //! ([`scheduling`]), what was used ([`usage`]), memory that is mapped ([`Mapping`]) and allocated
-//! ([`Allocator`]), and results of calls ([`done`], [`named`]).
+//! ([`Allocator`]), folders for one call ([`ScratchFolder`]), and results of calls ([`done`], [`named`]).
 //!
 //! In: paths, numbers of processes and threads. Out: what the kernel says of them. Must not touch:
 //! the terminal, recordings, and settings of the machine.
@@ -13,10 +13,12 @@ pub mod files;
 pub mod process;
 pub mod rights;
 pub mod scheduling;
+mod scratch;
 #[expect(unsafe_code, reason = "the one file that may; each block says why it is sound")]
 mod sys;
 pub mod usage;
 
+pub use scratch::ScratchFolder;
 pub use sys::{Allocator, Mapping, done, signal_action};
 
 /// An error with what it is of in front.

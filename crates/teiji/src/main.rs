@@ -71,6 +71,8 @@ enum Verb {
     Show(OnceAsked<commands::show::Args>),
     /// Recompute every figure of recordings from their samples
     Verify(OnceAsked<commands::verify::Args>),
+    /// Make recordings of outputs of other programs: cyclictest, oslat, rtla, Xenomai's latency ...
+    Import(OnceAsked<commands::import::Args>),
     /// Write a recording's samples or its histogram as CSV
     Export(OnceAsked<commands::export::Args>),
     /// Write a recording again without names of hosts, users, processes and files
@@ -152,14 +154,15 @@ fn main() -> ExitCode {
         Verb::Hackbench(OnceAsked(args)) => commands::hackbench::run(&args),
         Verb::Cyclictest(args) => commands::cyclictest::run(&args, started),
         Verb::Lint(OnceAsked(args)) => commands::lint::run(&args),
-        Verb::Show(OnceAsked(args)) => commands::show::run(&args),
+        Verb::Show(OnceAsked(args)) => commands::show::run(args),
         Verb::Verify(OnceAsked(args)) => commands::verify::run(&args),
+        Verb::Import(OnceAsked(args)) => commands::import::run(&args),
         Verb::Export(OnceAsked(args)) => commands::export::run(&args),
         Verb::Anonymise(OnceAsked(args)) => commands::anonymise::run(&args),
-        Verb::Report(OnceAsked(args)) => commands::report::run(&args),
-        Verb::Compare(OnceAsked(args)) => commands::compare::run(&args),
+        Verb::Report(OnceAsked(args)) => commands::report::run(args),
+        Verb::Compare(OnceAsked(args)) => commands::compare::run(args),
         Verb::Explain(OnceAsked(args)) => commands::explain::run(&args),
-        Verb::Gate(OnceAsked(args)) => commands::gate::run(&args),
+        Verb::Gate(OnceAsked(args)) => commands::gate::run(args),
         Verb::PlanLength(OnceAsked(args)) => commands::plan_length::run(&args),
         Verb::Pages(OnceAsked(args)) => commands::pages::run(&args),
         Verb::Lab(OnceAsked(args)) => commands::lab::run(&args),

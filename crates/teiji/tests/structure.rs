@@ -175,11 +175,11 @@ const READ_ENVIRONMENT: [&str; 14] = [
     "lab/src/emulator.rs",
     // Where the caller lacks rights nobody asks it.
     "lab/src/instruction_count.rs",
-    "lab/src/scratch.rs",
     "load/src/load_types/cmd.rs",
     "load/src/load_types/disk.rs",
     "probe/src/wakeups/program.rs",
     "system/src/rights.rs",
+    "system/src/scratch.rs",
     "teiji/src/commands/run/mod.rs",
     // How to print: no right comes of it.
     "teiji/src/commands/cyclictest/mod.rs",

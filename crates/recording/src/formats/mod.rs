@@ -84,6 +84,8 @@ pub struct ImportOptions {
 /// An output that was found, and the recording it became.
 #[derive(Debug)]
 pub struct FoundOutput {
+    /// Its format's name.
+    pub format: &'static str,
     /// Where it begins, from 1.
     pub line: u64,
     /// Further distinguishes recordings that were made of one output, such as `irq`; empty if
@@ -92,6 +94,16 @@ pub struct FoundOutput {
     pub recording: PathBuf,
 }
 
+/// What an output of a file is called that has so many.
+pub fn shown_name(file: &str, output: &FoundOutput, of: usize) -> String {
+    let name: String = file.chars().take(MAX_NAME).collect();
+    let line = if of == 1 { String::new() } else { format!("-{}", output.line) };
+    let part = if output.part.is_empty() { String::new() } else { format!("-{}", output.part) };
+    format!("{name}{line}{part}")
+}
+
+/// Characters of a file's name that name a recording: with the rest a folder may be called so.
+const MAX_NAME: usize = 50;
 /// Outputs of one file at most.
 const MAX_OUTPUTS: usize = 1_000;
 /// Lines that nobody knows before the first that somebody does.
@@ -142,7 +154,7 @@ impl Import<'_> {
         }
         let recording = output.place().to_owned();
         output.record(&self.file, self.teiji)?;
-        self.found.push(FoundOutput { line, part, recording });
+        self.found.push(FoundOutput { format: self.format, line, part, recording });
         Ok(())
     }
 

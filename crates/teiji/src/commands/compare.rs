@@ -3,7 +3,7 @@
 //! them.
 
 use crate::commands::joint::{Alike, Joint, Row};
-use crate::commands::{named, recordings};
+use crate::commands::{import, named, recordings};
 use crate::exit::{CommandResult, DONE, Failure};
 use crate::output;
 use crate::overwrite::{self, FileKind};
@@ -17,8 +17,9 @@ use std::path::PathBuf;
 pub struct Args {
     /// Recordings (NAME.teiji). Each is compared with the first; with --with, all of these are
     /// repeats of one another. With folders of plans among them, runs are compared that differ
-    /// in the kernel alone, or else in the first setting that differs
-    #[arg(required = true, value_name = "REC|DIR")]
+    /// in the kernel alone, or else in the first setting that differs. Outputs of other programs
+    /// too, as `teiji import` reads them
+    #[arg(required = true, value_name = "REC|DIR|FILE")]
     recordings: Vec<PathBuf>,
     /// Recordings that are repeats of one another, separated by commas, compared with those above;
     /// may be given several times
@@ -55,7 +56,10 @@ fn paths(text: &str) -> anyhow::Result<Paths> {
     Ok(Paths(paths))
 }
 
-pub fn run(args: &Args) -> CommandResult {
+pub fn run(mut args: Args) -> CommandResult {
+    let with = args.with.iter_mut().map(|Paths(paths)| paths);
+    let _made = import::in_place(std::iter::once(&mut args.recordings).chain(with))?;
+    let args = &args;
     if let Some(path) = &args.html {
         overwrite::check_comparison_name(path)?;
         overwrite::refuse_foreign([(path.as_path(), FileKind::Page)], args.force)?;

@@ -2,7 +2,7 @@
 //! `teiji gate`: limits held against recordings, for what runs builds.
 
 use crate::commands::plan_limits::Judge;
-use crate::commands::{named, recordings};
+use crate::commands::{import, named, recordings};
 use crate::exit::{CommandResult, Failure, of_verdict};
 use crate::output;
 use crate::overwrite::{self, FileKind};
@@ -17,8 +17,9 @@ use std::path::PathBuf;
 #[derive(clap::Args)]
 pub struct Args {
     /// Recordings (NAME.teiji) and folders of them; every limit must hold in each recording, and
-    /// in all phases of a run together where their folder is named
-    #[arg(required = true, value_name = "REC|DIR")]
+    /// in all phases of a run together where their folder is named. Outputs of other programs too,
+    /// as `teiji import` reads them
+    #[arg(required = true, value_name = "REC|DIR|FILE")]
     recordings: Vec<PathBuf>,
     /// A limit: 'max<100us', 'mean<20us', 'p99.99<50us', 'p99.99<50us@95%',
     /// 'rate(>80us)<1e-6@95%', 'sd<2us', 'peak-to-peak<50us', 'skipped==0', 'late<3',
@@ -54,11 +55,14 @@ pub struct Args {
     tap: bool,
 }
 
-pub fn run(args: &Args) -> CommandResult {
+pub fn run(mut args: Args) -> CommandResult {
+    let mut baseline: Vec<PathBuf> = args.baseline.take().into_iter().collect();
+    let _made = import::in_place([&mut args.recordings, &mut baseline])?;
+    let args = &args;
     let junit = args.junit.as_deref().map(|path| (path, FileKind::Junit));
     overwrite::refuse_foreign(junit, args.force)?;
     let judge = Judge::new(&args.recordings, &args.limits)?;
-    if judge.has_none() && args.baseline.is_none() {
+    if judge.has_none() && baseline.is_empty() {
         refuse!("no limit: name a --limit, such as 'max<100us', or a --baseline");
     }
     let (found, missing) = named::recordings(&args.recordings)?;
@@ -69,8 +73,8 @@ pub fn run(args: &Args) -> CommandResult {
     let mut recordings = Vec::new();
     let mut report = judge.judge(&found, |examined| recordings.push(examined))?;
     report.gate.missing = missing;
-    if let Some(path) = &args.baseline {
-        let baseline = baseline(path)?;
+    if !baseline.is_empty() {
+        let baseline = of_baseline(&baseline)?;
         report
             .against(&baseline, args.worse_than, &recordings, Language::English)
             .map_err(anyhow::Error::msg)?;
@@ -93,11 +97,12 @@ pub fn run(args: &Args) -> CommandResult {
 }
 
 /// What recordings are compared with: a recording, or a folder that holds the phases of one run.
-fn baseline(path: &PathBuf) -> Result<Examined, Failure> {
-    let pools = named::judged_together(&named::recordings(std::slice::from_ref(path))?.0)?;
+fn of_baseline(named: &[PathBuf]) -> Result<Examined, Failure> {
+    let pools = named::judged_together(&named::recordings(named)?.0)?;
     let [one] = pools.as_slice() else {
         let runs = pools.len();
-        refuse!("--baseline {}: name one recording, not {runs}", path.display());
+        let path = named[0].display();
+        refuse!("--baseline {path}: name one recording, not {runs}");
     };
     recordings::examine_pool(one, &ExactRequest::default())
 }

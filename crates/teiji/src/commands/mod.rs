@@ -11,6 +11,7 @@ pub mod export;
 pub mod gate;
 pub mod hackbench;
 pub mod help;
+pub mod import;
 mod joint;
 pub mod lab;
 pub mod lab_emulator;

@@ -4,7 +4,7 @@
 use crate::commands::chart_flags::ChartFlags;
 use crate::commands::joint::table;
 use crate::commands::plan_limits::{ended, judge_all};
-use crate::commands::{anonymise, named, published, recordings, run as plans};
+use crate::commands::{anonymise, import, named, published, recordings, run as plans};
 use crate::exit::{CommandResult, Failure};
 use crate::output;
 use crate::overwrite::{self, FileKind, marked};
@@ -17,8 +17,9 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Recordings (NAME.teiji), overlaid; with the folder of a plan among them, all in one table
-    #[arg(required = true, value_name = "REC|DIR")]
+    /// Recordings (NAME.teiji), overlaid; with the folder of a plan among them, all in one table.
+    /// Outputs of other programs too, as `teiji import` reads them
+    #[arg(required = true, value_name = "REC|DIR|FILE")]
     recordings: Vec<PathBuf>,
     /// The page, HTML
     #[arg(short, long, value_name = "FILE.html", default_value = "report.html")]
@@ -64,7 +65,9 @@ struct Report {
     has_names: bool,
 }
 
-pub fn run(args: &Args) -> CommandResult {
+pub fn run(mut args: Args) -> CommandResult {
+    let _made = import::in_place([&mut args.recordings])?;
+    let args = &args;
     overwrite::check_page_name(&args.output)?;
     let page = (args.output.as_path(), FileKind::Page);
     let named =

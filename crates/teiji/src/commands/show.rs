@@ -4,7 +4,7 @@
 
 use crate::commands::joint::table;
 use crate::commands::plan_limits::{ended, judge_all};
-use crate::commands::{compare, named, published, recordings, run};
+use crate::commands::{compare, import, named, published, recordings, run};
 use crate::exit::{CommandResult, Failure};
 use crate::output;
 use crate::suggestion::command;
@@ -18,8 +18,9 @@ use std::slice::from_ref;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Recordings (NAME.teiji) and folders of plans; with a folder among them, all in one table
-    #[arg(required = true, value_name = "REC|DIR")]
+    /// Recordings (NAME.teiji) and folders of plans; with a folder among them, all in one table.
+    /// Outputs of other programs too, as `teiji import` reads them
+    #[arg(required = true, value_name = "REC|DIR|FILE")]
     recordings: Vec<PathBuf>,
     /// Comma-separated values, ns: a row per thread, or per combination of a plan
     #[arg(long, group = "form")]
@@ -51,7 +52,10 @@ pub struct Args {
     by: Option<String>,
 }
 
-pub fn run(args: &Args) -> CommandResult {
+pub fn run(mut args: Args) -> CommandResult {
+    let named = args.recordings.clone();
+    let _made = import::in_place([&mut args.recordings])?;
+    let args = &args;
     let is_text = !(args.csv || args.md || args.json);
     if named::has_folder(&args.recordings) {
         if args.figure.is_some() {
@@ -113,7 +117,7 @@ pub fn run(args: &Args) -> CommandResult {
         output::say(&report.terminal_inference(Language::English));
     }
     let mut words: Vec<&dyn AsRef<OsStr>> = vec![&"report"];
-    words.extend(args.recordings.iter().map(|path| path as &dyn AsRef<OsStr>));
+    words.extend(named.iter().map(|path| path as &dyn AsRef<OsStr>));
     say!("\nNext: {}", command(&words));
     Ok(ended(&args.limits, &gate))
 }

@@ -22,11 +22,12 @@ pub use show::Show;
 use crate::exit::{CommandResult, Failure, of_end};
 use anyhow::Context;
 use clap::Subcommand;
-use lab::{GuestCommand, LabRun, ScratchFolder, Target};
+use lab::{GuestCommand, LabRun, Target};
 use model::{Lab, Recorded};
 use plan::Nanos;
 use report::Language;
 use std::time::Duration;
+use system::ScratchFolder;
 
 #[derive(clap::Args)]
 pub struct Args {

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Folders for a guest's files, below the directory for temporary files, that do not stay.
+//! Folders for files that are needed for one call, below the directory for temporary files, that do not stay.
 //!
 //! A program that is killed cannot remove its folders: the next one does. Each folder holds a file
 //! that its process keeps locked, and the kernel releases the lock however the process ends.
 //! Process ids would not do: they are used again, and mean something else in each container.
 
+use crate::files::{Lock, open_lock_of_another};
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Once;
-use system::files::{Lock, open_lock_of_another};
 use tempfile::TempDir;
 
-/// How the folders' names begin.
-const PREFIX: &str = "teiji-lab-";
 /// The file that is locked while the folder is in use.
 const LOCK: &str = "owner";
 
@@ -26,6 +24,9 @@ pub struct ScratchFolder {
 }
 
 impl ScratchFolder {
+    /// How the folders' names begin.
+    pub const PREFIX: &'static str = "teiji-scratch-";
+
     /// Makes one; the first time, removes those whose processes are dead.
     ///
     /// # Errors
@@ -39,7 +40,7 @@ impl ScratchFolder {
     fn new_in(directory: &Path) -> io::Result<Self> {
         // For its owner alone: of another user's guest nobody reads the console and the results.
         let folder = tempfile::Builder::new()
-            .prefix(PREFIX)
+            .prefix(Self::PREFIX)
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(directory)?;
         // Under its name only once it is locked: another process may look at any moment.
@@ -64,7 +65,7 @@ fn remove_abandoned(directory: &Path) {
     };
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
-        if entry.file_name().to_string_lossy().starts_with(PREFIX)
+        if entry.file_name().to_string_lossy().starts_with(ScratchFolder::PREFIX)
             && is_ours(&path)
             && is_abandoned(&path.join(LOCK))
         {
@@ -85,21 +86,21 @@ mod tests {
     fn folders_of_the_dead_are_removed_and_no_others() {
         let place = tempfile::tempdir().unwrap();
         let alive = ScratchFolder::new_in(place.path()).unwrap();
-        let dead = place.path().join("teiji-lab-dead");
-        let foreign = place.path().join("teiji-lab-foreign");
+        let dead = place.path().join("teiji-scratch-dead");
+        let foreign = place.path().join("teiji-scratch-foreign");
         for folder in [&dead, &foreign] {
             fs::create_dir(folder).unwrap();
             fs::write(folder.join("console"), "x").unwrap();
         }
         fs::write(dead.join(LOCK), "").unwrap();
-        fs::write(place.path().join("teiji-lab-file"), "").unwrap();
+        fs::write(place.path().join("teiji-scratch-file"), "").unwrap();
         remove_abandoned(place.path());
         assert!(!dead.exists());
         assert_eq!(alive.path().metadata().unwrap().mode() & 0o777, 0o700);
         assert!(
             alive.path().exists()
                 && foreign.exists()
-                && place.path().join("teiji-lab-file").exists()
+                && place.path().join("teiji-scratch-file").exists()
         );
         let path = alive.path().to_owned();
         drop(alive);
