@@ -199,6 +199,12 @@ pub enum Lacking {
     ValuesOfSkipped(u64),
     /// Independent wake-ups, to compare any quantile.
     Independent,
+    /// Periods that the program which measured passed over without counting them.
+    PassedOver,
+    /// Values beyond the histogram that another program kept: where they are.
+    Beyond,
+    /// Digits: values may have been larger by less than this.
+    Resolution(Nanos),
     /// The order of samples: without it nobody knows how they depend on one another.
     Order,
 }

@@ -13,7 +13,7 @@ use crate::meaning::{named, without_meaning};
 use crate::{Criterion, Incomplete, Judged, Lacking, Seen, Verdict, knows_order};
 use model::{
     Accounted, Column, ColumnUnit, Document, Examined, ProbeStatement, Quantity, Recorded, RowKind,
-    Thread, WithoutPeriod,
+    Thread, Unknown, WithoutPeriod,
 };
 use plan::{Count, Figure, Limit, Nanos, Relation, Subject};
 use stats::{Analysis, Level, Statistics, Summary};
@@ -57,6 +57,12 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
         let seen = if is_unknown { Seen::Unknown } else { judged.seen };
         judged = Judgement::not_enough(seen, lacking);
     }
+    if judged.verdict == Verdict::Pass
+        && let Some(step) = too_coarse(limit, examined, &judged)
+    {
+        let lacking = Some(Lacking::Resolution(step));
+        judged = Judgement { verdict: Verdict::NotEnough, lacking, ..judged };
+    }
     let is_about_losses = matches!(subject, Subject::Count { of: Count::Lost, .. });
     // What the limit allows is no reason against it; losses that nobody could count are.
     let is_allowed = |why: &Incomplete| match why {
@@ -74,6 +80,45 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
     // A further column has its own sign.
     let is_beside = matches!(subject, Subject::Column { .. });
     Judged { quantity: if is_beside { Quantity::Latency } else { judged.quantity }, ..judged }
+}
+
+/// By how much a latency may have been larger than the value that another program kept of it, where
+/// a limit would not hold then.
+fn too_coarse(limit: &Limit, examined: &Examined, judged: &Judgement) -> Option<Nanos> {
+    let imported = examined.recorded.document.imported.as_ref()?;
+    let (Subject::Latency { limit: bound, .. }, Seen::Latency { ns, .. }) =
+        (limit.subject, judged.seen)
+    else {
+        return None;
+    };
+    #[expect(clippy::cast_precision_loss, reason = "latencies that are compared with a limit")]
+    let (highest, bound) = (ns.saturating_add(imported.resolution_ns - 1) as f64, bound.0 as f64);
+    (!limit.relation.holds(highest, bound)).then_some(Nanos(imported.resolution_ns))
+}
+
+/// Why what another program measured does not tell what a limit is of: it passes over periods that
+/// went by, without counting them.
+fn uncounted(limit: &Limit, document: &Document, verdict: Verdict) -> Option<Lacking> {
+    let imported = document.imported.as_ref()?;
+    let may_have = |thread: &Thread| {
+        document.lacks(Unknown::Interval)
+            || thread.latency_ns.is_some_and(|summary| summary.max >= thread.interval_ns.0)
+    };
+    match limit.subject {
+        Subject::Count { of: Count::Late | Count::Skipped, .. } => {
+            Some(match imported.passes_over {
+                true => Lacking::PassedOver,
+                false => Lacking::Samples,
+            })
+        }
+        // How late the one was that made it pass over others is known.
+        Subject::Latency { of: Figure::Max, .. } => None,
+        Subject::Latency { .. } | Subject::Rate { .. } => (verdict == Verdict::Pass
+            && imported.passes_over
+            && document.threads.iter().any(may_have))
+        .then_some(Lacking::PassedOver),
+        _ => None,
+    }
 }
 
 /// What a limit is of. The judged column goes by its name too, and has a maximum.
@@ -116,6 +161,10 @@ pub(crate) fn nothing_recorded<'l>(
 /// leaves out.
 fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Lacking> {
     let document = &examined.recorded.document;
+    let uncounted = uncounted(limit, document, verdict);
+    if uncounted.is_some() {
+        return uncounted;
+    }
     let without_meaning = without_meaning(limit, &document.probe);
     if without_meaning.is_some() {
         return without_meaning;
@@ -145,6 +194,8 @@ fn unknown(limit: &Limit, examined: &Examined, verdict: Verdict) -> Option<Lacki
         Subject::Rate { .. }
         | Subject::Latency { of: Figure::Quantile(_), confidence: Some(_), .. } => true,
         Subject::Latency { of: Figure::Max, .. } => false,
+        // Another program's overruns have been looked at.
+        Subject::Latency { .. } if document.imported.is_some() => false,
         Subject::Latency { .. } => {
             document.threads.iter().any(|thread| !thread.detail.is_samples() && is_late(thread))
         }
@@ -335,8 +386,13 @@ fn quantile(
                 // Of such a thread only figures are known.
                 Some(figures) => {
                     let known = figures.quantile(level).filter(|_| figures.count >= level.needs());
+                    // It is one of those beyond the histogram, of which the largest is known.
+                    let is_beyond = analysis.statistics.histogram.beyond() > 0;
+                    let is_below = relation.holds(figures.max, limit.0);
+                    let known = known.or((is_beyond && is_below).then_some(figures.max));
+                    let lacking = if is_beyond { Lacking::Beyond } else { Lacking::Samples };
                     let judgement = known.map_or_else(
-                        || Judgement::not_enough(Seen::Unknown, Lacking::Samples),
+                        || Judgement::not_enough(Seen::Unknown, lacking),
                         |ns| {
                             let holds = verdict(relation.holds(ns, limit.0));
                             latency(holds, ns, among_several(examined, thread), limit)
@@ -418,7 +474,13 @@ fn rate(
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     let share = found.beyond as f64 / found.of as f64;
     let margin = |rate: f64| Some((limit - rate) / limit);
-    if is_broken(!relation.holds(share, limit), found.beyond, found.of, limit) {
+    // Some may be below it: they are anywhere beyond the histogram.
+    let maybe: u64 =
+        examined.analyses.iter().map(|analysis| analysis.statistics.histogram.beyond()).sum();
+    let surely = found.beyond.saturating_sub(maybe);
+    #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
+    let least = surely as f64 / found.of as f64;
+    if is_broken(!relation.holds(least, limit), surely, found.of, limit) {
         let (seen, margin) = (seen(share, false), margin(share));
         return Judgement { verdict: Verdict::Fail, seen, margin, lacking: None };
     }

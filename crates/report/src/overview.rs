@@ -208,6 +208,9 @@ impl<'a> Overview<'a> {
         if document.probe.taken_by() != TakenBy::AnotherMachine {
             return None;
         }
+        if document.imported.is_some() {
+            return Some(tr!(load_not_known));
+        }
         Some(match document.run.probe_settings.get("from").map(String::as_str) {
             None => tr!(taken_elsewhere),
             Some("-") => tr!(read_from_standard_input),

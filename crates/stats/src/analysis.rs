@@ -210,6 +210,10 @@ impl Analysis {
     /// A quantile of all activations, skipped ones counted in, with an interval each of whose two
     /// ends has this confidence (above one half). None where nothing woke.
     pub fn quantile(&self, level: Level, confidence: f64) -> Option<QuantileInterval> {
+        let histogram = &self.statistics.histogram;
+        if !histogram.knows_rank(level.rank(self.counted.count())) {
+            return None;
+        }
         let found = self.latencies().quantile(level, confidence)?;
         Some(if self.is_ordered {
             found

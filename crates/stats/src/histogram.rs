@@ -21,6 +21,8 @@ pub struct Histogram {
     positive: Vec<u64>,
     /// By bucket of the magnitude, for values < 0.
     negative: Vec<u64>,
+    /// Of the largest values, how many are anywhere between the others and the largest of all.
+    beyond: u64,
 }
 
 /// One bucket that holds something: `lower <= value <= upper`, ns.
@@ -182,7 +184,7 @@ impl Histogram {
         let mut positive = self.positive.clone();
         positive.resize(positive.len().max(self.negative.len()), 0);
         positive.iter_mut().zip(&self.negative).for_each(|(all, negative)| *all += negative);
-        Histogram { positive, negative: Vec::new() }
+        Histogram { positive, negative: Vec::new(), beyond: self.beyond }
     }
 
     pub fn record(&mut self, value: i64) {
@@ -210,6 +212,23 @@ impl Histogram {
                 .filter(|(_, n)| **n > 0)
                 .for_each(|(index, n)| add(mine, index, *n));
         }
+        self.beyond += other.beyond;
+    }
+
+    /// Says of so many of the largest values, which were counted as the largest of all, that they
+    /// may be smaller.
+    pub(crate) fn set_beyond(&mut self, beyond: u64) {
+        self.beyond = beyond;
+    }
+
+    /// Of the largest values, how many are anywhere between the others and the largest of all.
+    pub const fn beyond(&self) -> u64 {
+        self.beyond
+    }
+
+    /// Whether the value of this rank is one that is known.
+    pub fn knows_rank(&self, rank: u64) -> bool {
+        self.beyond == 0 || rank <= self.total() - self.beyond || rank == self.total()
     }
 
     /// How many values were counted.

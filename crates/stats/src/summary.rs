@@ -168,6 +168,10 @@ pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistic
     }
     let moments = all.moments();
     let counted = Counted::from(all);
+    let mut histogram = counted.histogram().clone();
+    if let Some(last) = ascending.last().filter(|last| last.upper > last.lower.saturating_mul(2)) {
+        histogram.set_beyond(last.count);
+    }
     let value = |rank: u64| {
         let counts = ascending.iter().map(|bucket| (bucket.upper, bucket.count));
         at_rank(counts, rank).map(|(value, _)| (rank, value))
@@ -185,11 +189,24 @@ pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistic
                 .sum(),
         )
     };
-    let latency = in_brief(&moments, &by_rank).map(|summary| Summary { sd: None, ..summary });
+    let latency = in_brief(&moments, &by_rank).map(|summary| {
+        let known = |of: Option<i64>, level: Level| {
+            of.filter(|_| histogram.knows_rank(level.rank(summary.count)))
+        };
+        Summary {
+            sd: None,
+            p50: known(summary.p50, Level::P50),
+            p90: known(summary.p90, Level::P90),
+            p99: known(summary.p99, Level::P99),
+            p999: known(summary.p999, Level::P999),
+            p9999: known(summary.p9999, Level::P9999),
+            ..summary
+        }
+    });
     let count = counted.count();
     let statistics = Statistics {
         activations: Activations { due: count, on_time: count, late: 0, skipped: 0 },
-        histogram: counted.histogram().clone(),
+        histogram,
         moments,
         linear,
         latency_with_skipped: latency,

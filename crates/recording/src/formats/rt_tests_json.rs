@@ -7,7 +7,7 @@
 use super::cyclictest::CYCLICTEST;
 use super::numbers::decimal;
 use super::{Import, ImportError, Lines, Output};
-use plan::CpuId;
+use plan::{CpuId, Nanos, Policy, Scheduling};
 use serde::Deserialize;
 use serde_json::Number;
 use std::collections::BTreeMap;
@@ -178,6 +178,8 @@ fn cyclictest(document: RtTests, line: u64, import: &mut Import<'_>) -> Result<(
     common(&document, &mut output);
     let unit = if document.resolution_in_ns == 1 { 1 } else { 1_000 };
     output.resolution_ns = unit;
+    let asked = Asked::from_words(&output.command_line);
+    output.scheduling = asked.scheduling;
     for (name, of) in &document.thread {
         let error = |why: &str| ImportError::at(line, format!("thread {name}: {why}"));
         let index = name.parse().map_err(|_| error("its name is no number"))?;
@@ -191,6 +193,7 @@ fn cyclictest(document: RtTests, line: u64, import: &mut Import<'_>) -> Result<(
             in_buckets = in_buckets.saturating_add(*count);
             limit = limit.max(value.saturating_add(unit));
         }
+        thread.interval = asked.interval_of(index);
         thread.cpu = of.cpu.and_then(|cpu| u32::try_from(cpu).ok()).map(CpuId);
         thread.stated.count = of.cycles;
         if of.cycles != Some(0) {
@@ -208,6 +211,82 @@ fn cyclictest(document: RtTests, line: u64, import: &mut Import<'_>) -> Result<(
         }
     }
     import.add(output)
+}
+
+/// What a command line of cyclictest asks for, as far as it can be read without a doubt.
+struct Asked {
+    interval_ns: Option<i64>,
+    distance_ns: Option<i64>,
+    scheduling: Option<Scheduling>,
+}
+
+impl Asked {
+    fn from_words(words: &[String]) -> Asked {
+        let any = |names: &[&str]| words.iter().any(|word| names.contains(&word.as_str()));
+        let begins = |of: &str| words.iter().any(|word| word.starts_with(of));
+        let us = |of: Found| match of {
+            Found::Value(text) => decimal(&text, 1_000).filter(|ns| *ns > 0),
+            Found::Nothing | Found::Unclear => None,
+        };
+        let interval_ns = match value(words, 'i', "--interval") {
+            Found::Nothing => Some(1_000_000),
+            found => us(found),
+        };
+        // A histogram has all threads at one interval.
+        let is_even = begins("-h") || begins("-H") || begins("--histo");
+        let distance_ns = match value(words, 'd', "--distance") {
+            Found::Nothing => Some(if is_even { 0 } else { 500_000 }),
+            Found::Value(text) if text == "0" => Some(0),
+            found => us(found),
+        };
+        let scheduling = match value(words, 'p', "--prio") {
+            Found::Value(prio) if !begins("--policy") => {
+                let prio = prio.parse().ok().filter(|prio| (1..=99).contains(prio));
+                prio.map(|prio| Scheduling { policy: Policy::Fifo, prio: Some(prio) })
+            }
+            _ => None,
+        };
+        // Without -S each further thread has a lower one in old versions.
+        let scheduling = scheduling.filter(|_| any(&["-S", "--smp"]));
+        Asked { interval_ns, distance_ns, scheduling }
+    }
+
+    fn interval_of(&self, thread: usize) -> Option<Nanos> {
+        let steps = i64::try_from(thread).ok()?;
+        let distance = self.distance_ns?.checked_mul(steps)?;
+        self.interval_ns?.checked_add(distance).map(Nanos)
+    }
+}
+
+/// A flag's value on a command line.
+enum Found {
+    Nothing,
+    Value(String),
+    /// It may be among letters that stand together.
+    Unclear,
+}
+
+fn value(words: &[String], letter: char, long: &str) -> Found {
+    let short = format!("-{letter}");
+    for (at, word) in words.iter().enumerate().skip(1) {
+        let next = || words.get(at + 1).cloned().map_or(Found::Unclear, Found::Value);
+        if let Some(behind) = word.strip_prefix(long) {
+            return match behind.split_once('=') {
+                Some((_, value)) => Found::Value(value.to_owned()),
+                None => next(),
+            };
+        }
+        match word.strip_prefix(&short) {
+            Some("") => return next(),
+            Some(value) => return Found::Value(value.to_owned()),
+            None => {}
+        }
+        let is_cluster = word.starts_with('-') && !word.starts_with("--");
+        if is_cluster && word.chars().skip(2).any(|other| other == letter) {
+            return Found::Unclear;
+        }
+    }
+    Found::Nothing
 }
 
 /// `Fri, 20 Nov 2026 08:25:56 +0000` as RFC 3339 has it, UTC; anything else as it is.

@@ -175,6 +175,11 @@ pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
             tr!(skipped_have_no_value, skipped = count(skipped))
         }
         Lacking::Independent => tr!(too_few_independent_samples),
+        Lacking::PassedOver => tr!(periods_passed_over_uncounted),
+        Lacking::Beyond => tr!(values_beyond_histogram_unknown),
+        Lacking::Resolution(step) => {
+            tr!(values_dropped_what_was_beyond, step = exact_micros(step.0))
+        }
         Lacking::Order => tr!(order_samples_unknown_so),
     })
 }

@@ -4,12 +4,13 @@
 
 use crate::format;
 use crate::sections::{co_kernel, columns};
-use model::{Document, TakenBy, Warning, kernel_arguments};
+use model::{Document, TakenBy, Unknown, Warning, kernel_arguments};
 use plan::{CpuList, Length, LoadSpec, Nanos, Scheduling, Unit};
 
 /// Which settings recordings can differ in, as the columns of a table: what takes longest to change
 /// first.
-pub const SETTINGS: [&str; 17] = [
+pub const SETTINGS: [&str; 18] = [
+    "source",
     "machine",
     "qemu",
     "kernel",
@@ -61,7 +62,10 @@ pub fn in_force(document: &Document) -> Vec<InForce> {
     ];
     let of_machine =
         ("cpu_dma_latency", held(instrument.dma_latency_held), held(run.hold_dma_latency));
-    let of_threads = of_threads.into_iter().filter(|_| taken_by == TakenBy::OwnThreads);
+    let is_said = document.imported.is_some() && !document.lacks(Unknown::Scheduling);
+    let of_threads = of_threads
+        .into_iter()
+        .filter(|(name, ..)| taken_by == TakenBy::OwnThreads || (is_said && *name != "memory"));
     let of_machine = (taken_by != TakenBy::AnotherMachine).then_some(of_machine);
     let in_force = |(name, granted, asked): (&'static str, String, String)| {
         let is_as_asked = granted == asked;
@@ -111,7 +115,18 @@ pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
     // Without the name of a distribution's package.
     let qemu =
         document.lab.as_ref().and_then(|lab| lab.qemu.version.split(' ').next()).map(str::to_owned);
+    let source = document.imported.as_ref().map(|imported| {
+        let line = if imported.line == 1 { String::new() } else { format!(":{}", imported.line) };
+        format!("{}{line}", imported.file)
+    });
+    let (samples, duration) = if source.is_some() { (None, None) } else { (samples, duration) };
+    let interval = of_threads(run.interval_ns.to_string()).or_else(|| {
+        let is_said = document.imported.is_some() && run.interval_ns > Nanos(1);
+        (is_said && !document.lacks(Unknown::Interval)).then(|| run.interval_ns.to_string())
+    });
+    let load = Some(or_none(loads.join(" + "))).filter(|_| source.is_none());
     let known = [
+        ("source", source),
         ("machine", machine),
         ("qemu", qemu),
         ("kernel", kernel),
@@ -123,9 +138,9 @@ pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
             Some(co_kernel::of(document).map_or_else(|| "none".to_owned(), co_kernel::as_setting)),
         ),
         ("cpus", of_threads(cpus(document))),
-        ("interval", of_threads(run.interval_ns.to_string())),
+        ("interval", interval),
         ("distance", of_threads(run.distance_ns.to_string())),
-        ("load", Some(or_none(loads.join(" + ")))),
+        ("load", load),
         ("samples", samples),
         ("duration", duration),
     ];

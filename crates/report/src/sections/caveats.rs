@@ -9,11 +9,11 @@ use crate::alike::grouped;
 use crate::format::{self, at_most, capitalised, count, counted, latency, list};
 use crate::language::{texts, tr};
 use crate::overview::Overview;
-use crate::sections::co_kernel;
 use crate::sections::ending::cut_short;
 use crate::sections::lab::TimeKind;
 use crate::sections::loads;
 use crate::sections::rows::Rows;
+use crate::sections::{co_kernel, imported};
 use judge::Incomplete;
 use model::{Document, Recorded, TakenBy, Thread, Warning, changes};
 use plan::{CpuId, CpuList};
@@ -361,8 +361,11 @@ pub(crate) fn of_time(kind: TimeKind) -> Option<(CaveatKind, String)> {
 /// What the figures are, where they are not those of real-time threads of a machine.
 fn nature(document: &Document) -> Vec<Caveat> {
     let of_lab = of_time(TimeKind::from_lab(document.lab.as_ref()));
-    let elsewhere = (document.probe.taken_by() == TakenBy::AnotherMachine)
-        .then(|| (CaveatKind::MeasuredElsewhere, tr!(measured_elsewhere_this_machine)));
+    let elsewhere = (document.probe.taken_by() == TakenBy::AnotherMachine).then(|| {
+        let of_another = imported::caveat(document);
+        let phrase = of_another.unwrap_or_else(|| tr!(measured_elsewhere_this_machine));
+        (CaveatKind::MeasuredElsewhere, phrase)
+    });
     let ordinary = ordinary(document)
         .map(|policy| (CaveatKind::OrdinaryScheduling, tr!(ordinary_scheduling_requested, policy)));
     let core = co_kernel::of(document).and_then(co_kernel::effect);

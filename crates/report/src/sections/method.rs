@@ -4,9 +4,9 @@
 use crate::format::{self, count};
 use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
-use crate::sections::columns;
 use crate::sections::rows::Rows;
-use model::{TakenBy, ThreadEvidence};
+use crate::sections::{columns, imported};
+use model::{TakenBy, ThreadEvidence, Unknown};
 use plan::{Nanos, OverrunPolicy, command_line};
 
 /// One property of all recordings.
@@ -43,12 +43,27 @@ const OF_MEASURING: [Text; 9] = [
     texts::preempted_while_measuring,
 ];
 
+/// What only outputs of other programs have.
+const OF_OUTPUT: [Text; 4] = [
+    texts::source_of_output,
+    texts::not_said_by_output,
+    texts::values_of_output,
+    texts::in_words_of_output,
+];
+
 /// What was asked, how it was done, and the evidence that the threads measured undisturbed by
 /// themselves.
 pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
     type Answer = fn(&Overview<'_>) -> String;
-    let questions: [(Text, Answer); 16] = [
-        (texts::recorded, |o| o.document().started_at.clone()),
+    let questions: [(Text, Answer); 20] = [
+        (texts::source_of_output, |o| imported::origin(o.document()).unwrap_or_default()),
+        (texts::not_said_by_output, |o| imported::lacking(o.document()).unwrap_or_default()),
+        (texts::values_of_output, |o| imported::resolution(o.document()).unwrap_or_default()),
+        (texts::in_words_of_output, |o| imported::says(o.document()).unwrap_or_default()),
+        (texts::recorded, |o| match o.document().started_at.as_str() {
+            "" => tr!(not_known),
+            time => time.to_owned(),
+        }),
         (texts::length_heading, length),
         (texts::interval_heading, interval),
         (PHASE, |o| match o.document().run.phase {
@@ -107,8 +122,23 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
     let elsewhere =
         all.iter().all(|overview| overview.document().probe.taken_by() == TakenBy::AnotherMachine);
     let in_phases = all.iter().any(|overview| !overview.document().run.phase.is_none());
-    let is_asked =
-        |name: &Text| !(elsewhere && OF_MEASURING.contains(name)) && (in_phases || *name != PHASE);
+    let any_lacks = |unknown| all.iter().any(|overview| overview.document().lacks(unknown));
+    let imported: Vec<bool> =
+        all.iter().map(|overview| overview.document().imported.is_some()).collect();
+    let (any_imported, all_imported) =
+        (imported.contains(&true), !imported.is_empty() && !imported.contains(&false));
+    let is_said = |name: &Text| {
+        (*name == texts::interval_heading && !any_lacks(Unknown::Interval))
+            || (*name == texts::scheduling_heading && !any_lacks(Unknown::Scheduling))
+    };
+    let is_asked = |name: &Text| {
+        let of_output = OF_OUTPUT.contains(name);
+        let of_measuring = OF_MEASURING.contains(name) || *name == texts::length_heading;
+        if of_output || (all_imported && of_measuring) {
+            return any_imported && (of_output || is_said(name));
+        }
+        !(elsewhere && OF_MEASURING.contains(name)) && (in_phases || *name != PHASE)
+    };
     let asked = questions.into_iter().filter(|(name, _)| is_asked(name));
     if all.is_empty() { Vec::new() } else { asked.map(row).collect() }
 }
@@ -151,6 +181,7 @@ fn scheduling(overview: &Overview<'_>) -> String {
             let is_as_asked = document.threads.iter().all(|thread| thread.scheduling == asked);
             if is_as_asked { granted } else { tr!(granted_instead_of_asked, granted, asked) }
         }
+        granted if document.imported.is_some() => granted,
         granted => tr!(scheduling_thread_only_reads, scheduling = granted),
     }
 }
@@ -158,6 +189,9 @@ fn scheduling(overview: &Overview<'_>) -> String {
 fn clock(overview: &Overview<'_>) -> String {
     let document = overview.document();
     let instrument = &document.instrument;
+    if document.imported.is_some() {
+        return tr!(not_known);
+    }
     if document.probe.taken_by() == TakenBy::AnotherMachine {
         return tr!(of_the_stream);
     }

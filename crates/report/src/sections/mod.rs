@@ -15,6 +15,7 @@ pub(crate) mod ending;
 pub(crate) mod events;
 pub(crate) mod glossary;
 pub(crate) mod grouped_warnings;
+pub(crate) mod imported;
 pub(crate) mod inference;
 pub(crate) mod jitter;
 pub(crate) mod lab;

@@ -4,7 +4,7 @@
 
 use crate::sections::accounts::{Accounts, cpu_of};
 use crate::sections::columns::{self as of_columns, ColumnRow, Meaning};
-use crate::sections::method;
+use crate::sections::{imported, method};
 pub(crate) mod head;
 pub(crate) mod histogram;
 pub(crate) mod load_table;
@@ -25,7 +25,7 @@ use crate::sections::latencies::{FEW, Figure, Latencies, OrNothing};
 use crate::sections::loads;
 use crate::sections::rows::Rows;
 use crate::warnings::{NextStep, WarningText};
-use model::{TakenBy, Thread};
+use model::{TakenBy, Thread, Unknown};
 use stats::Level;
 use text::{Table, columns, left, unwrapped, wrapped};
 
@@ -137,13 +137,17 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
     let document = overview.document();
     let host = &document.host.before;
     let mut parts = vec![format!("{}: {}", overview.name, of_columns::probe(document))];
-    if document.probe.is_planned() {
+    let is_imported = document.imported.is_some();
+    let has_interval = document.probe.is_planned() || is_imported;
+    if has_interval && document.run.interval_ns.0 > 1 && !document.lacks(Unknown::Interval) {
         parts[0] += &tr!(every_interval, interval = document.run.interval_ns);
     }
     if document.probe.is_planned() && document.run.distance_ns.0 != 0 {
         parts[0] += &tr!(distance_for_each_further, distance = document.run.distance_ns);
     }
-    parts.push(tr!(length_planned, length = method::length(overview)));
+    if !is_imported {
+        parts.push(tr!(length_planned, length = method::length(overview)));
+    }
     parts.push(overview.load_added());
     let mut machine: Vec<&str> = Vec::new();
     machine.extend(host.kernel.as_deref());
@@ -158,9 +162,16 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
         }
         (TakenBy::OwnThreads, None) => tr!(scheduling_on_linux_machine, scheduling, machine),
         (TakenBy::ThisMachine, _) => tr!(observed_on_linux_machine, machine),
-        (TakenBy::AnotherMachine, _) => {
-            tr!(measured_elsewhere_recorded_on, machine)
-        }
+        (TakenBy::AnotherMachine, _) => match imported::origin(document) {
+            Some(origin) => {
+                let scheduling = Some(scheduling).filter(|_| !document.lacks(Unknown::Scheduling));
+                let machine = Some(machine).filter(|machine| !machine.is_empty());
+                let machine = machine.map(|machine| format!("Linux {machine}"));
+                let all = std::iter::once(origin).chain(scheduling).chain(machine);
+                all.collect::<Vec<_>>().join(texts::semicolon.said())
+            }
+            None => tr!(measured_elsewhere_recorded_on, machine),
+        },
     };
     wrapped(out, "", &of);
     if document.anonymous {
@@ -251,7 +262,8 @@ fn legend(out: &mut String, overview: &Overview<'_>, paint: Paint) {
         latencies.count() > 0 && latencies.quantile(Level::P999).is_none()
     };
     if overview.recorded.threads.iter().map(Latencies::due).any(too_few) {
-        parts.push(if overview.measured().knows_distribution() {
+        let has_all = overview.measured().histogram.beyond() == 0;
+        parts.push(if has_all && overview.measured().knows_distribution() {
             tr!(too_few_samples)
         } else {
             tr!(not_known_2)

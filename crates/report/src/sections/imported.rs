@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is said of a recording that was made of another program's output: whose it is, where it
+//! stood, and what it leaves out.
+
+use crate::format;
+use crate::language::{texts, tr};
+use model::{Document, Imported, Unknown};
+use plan::Nanos;
+
+/// Characters of what an output says.
+const MAX_SAID: usize = 300;
+/// Characters of a name that a file gave.
+const MAX_NAME: usize = 60;
+
+/// `cyclictest 2.40`.
+pub(crate) fn program(document: &Document, imported: &Imported) -> String {
+    let version = imported.version.iter().map(|version| format!(" {version}"));
+    let name = std::iter::once(document.probe.name.to_string()).chain(version).collect::<String>();
+    format::clip(&name, MAX_NAME)
+}
+
+/// Whose output it is, and where it stood.
+pub(crate) fn origin(document: &Document) -> Option<String> {
+    let imported = document.imported.as_ref()?;
+    let file = format::clip(&imported.file, MAX_NAME);
+    Some(tr!(
+        measured_by_program_read_from,
+        program = program(document, imported),
+        file,
+        line = format::count(imported.line)
+    ))
+}
+
+/// What its output leaves out.
+pub(crate) fn lacking(document: &Document) -> Option<String> {
+    let imported = document.imported.as_ref()?;
+    let what = |unknown: &Unknown| match unknown {
+        Unknown::Interval => texts::unknown_interval.said(),
+        Unknown::Scheduling => texts::unknown_scheduling.said(),
+        Unknown::Start => texts::unknown_start.said(),
+        Unknown::Load => texts::unknown_load.said(),
+        Unknown::Unit => texts::unknown_unit.said(),
+    };
+    let all: Vec<&str> = imported.unknown.iter().map(what).collect();
+    Some(all.join(texts::comma.said()))
+}
+
+/// Before anybody relies on its figures.
+pub(crate) fn caveat(document: &Document) -> Option<String> {
+    let program = program(document, document.imported.as_ref()?);
+    let what = lacking(document).filter(|what| !what.is_empty());
+    Some(match what {
+        Some(what) => tr!(measured_by_program_unknown, program, what),
+        None => tr!(measured_by_program, program),
+    })
+}
+
+/// What values are whole multiples of.
+pub(crate) fn resolution(document: &Document) -> Option<String> {
+    let step = document.imported.as_ref()?.resolution_ns;
+    Some(tr!(whole_multiples_of, step = Nanos(step)))
+}
+
+/// What the output says beside, in its own words.
+pub(crate) fn says(document: &Document) -> Option<String> {
+    let says = &document.imported.as_ref()?.says;
+    let one = |said: &model::Said| format::clip(&format!("{}: {}", said.what, said.text), MAX_SAID);
+    let all = says.iter().map(one).collect::<Vec<_>>().join(texts::semicolon.said());
+    (!all.is_empty()).then_some(all)
+}
