@@ -154,6 +154,18 @@ fn snapshot_key(version: &str, program: Option<&str>, machine: [&str; 4]) -> Sna
     SnapshotKey(sha256(parts.join("\n").as_bytes()))
 }
 
+/// The snapshot that such a guest continues; none where it boots for each task.
+///
+/// # Errors
+/// What is missing or does not fit.
+pub(crate) fn continued_key(target: &Target) -> Result<Option<SnapshotKey>, LabError> {
+    // Its task comes after the snapshot.
+    let task = Task::Execute { commands: Vec::new(), time: target.guest.time.into() };
+    let prepared = Prepared::new(target, task, Duration::ZERO)?;
+    // What can be saved counts instructions, for which there is no other.
+    Ok(prepared.continued_key(Accelerator::Tcg).cloned())
+}
+
 impl Prepared {
     /// KVM only in the host's time, and only where it truly works; none as long as that is not
     /// known.
@@ -186,12 +198,7 @@ impl Prepared {
         snapshots: &mut Snapshots,
         observer: &mut dyn GuestObserver,
     ) -> Option<Result<Option<Continued>, BootError>> {
-        if !Board::for_machine(self.target.guest.machine).can_be_saved(&self.target.guest) {
-            return Some(Ok(None));
-        }
-        // Once: all that goes into the guest is hashed for it, and guests are looked at 20 times a
-        // second.
-        let key = self.snapshot_key.get_or_init(|| self.key(accelerator, &self.initramfs(None)));
+        let Some(key) = self.continued_key(accelerator) else { return Some(Ok(None)) };
         let (machine, kernel) = (self.target.guest.machine, &self.facts.kernel.name);
         let version = self.emulator.version.split(' ').next().unwrap_or_default();
         let about =
@@ -200,7 +207,7 @@ impl Prepared {
             let (begin, initramfs) = (Begin::UntilSnapshot, &self.initramfs(None));
             Boot { prepared: self, accelerator, begin, initramfs }.start()
         };
-        Some(match snapshots.poll(id, key, &about, &boot)? {
+        Some(match snapshots.poll(id, key, &about, &self.target, &boot)? {
             Ok(Saved::Ready(snapshot)) => Ok(Some((key.clone(), snapshot))),
             Ok(Saved::Never(why)) => {
                 observer.note(&format!(
@@ -211,6 +218,16 @@ impl Prepared {
             }
             Err(error) => Err(error),
         })
+    }
+
+    /// Of the snapshot that it continues, unless it is a guest that boots for each task.
+    fn continued_key(&self, accelerator: Accelerator) -> Option<&SnapshotKey> {
+        let guest = &self.target.guest;
+        // Once: all that goes into the guest is hashed for it, and guests are looked at 20 times a
+        // second.
+        let key = || self.key(accelerator, &self.initramfs(None));
+        let can_be_saved = Board::for_machine(guest.machine).can_be_saved(guest);
+        can_be_saved.then(|| self.snapshot_key.get_or_init(key))
     }
 
     /// All that has a part in what the guest is by the time of its snapshot.

@@ -102,5 +102,5 @@ pub use stall::{STALL, stall};
 pub use symbols::symbols;
 pub use target::{LabRun, Target};
 pub use timeouts::BOOT_TIMEOUT;
-pub use took::{expected, expected_of_commands};
+pub use took::{expected, expected_of_boots, expected_of_commands};
 pub use verbs::{EMULATOR_VERB, INIT_VERB};

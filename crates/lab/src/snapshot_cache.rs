@@ -70,6 +70,11 @@ impl SnapshotCache {
         self.directory.join(format!("{PREFIX}{}", key.0))
     }
 
+    /// Whether there is a snapshot of this key, by its looks.
+    pub(crate) fn has(&self, key: &SnapshotKey) -> bool {
+        self.place(key).join(ABOUT).is_file()
+    }
+
     /// The snapshot of this key, if it is there and what was written.
     pub(crate) fn find(&self, key: &SnapshotKey) -> Option<Snapshot> {
         let place = self.place(key);
@@ -189,7 +194,7 @@ mod tests {
     #[test]
     fn a_snapshot_is_found_as_it_was_stored() {
         let (place, cache) = cache(MAX_BYTES);
-        assert!(cache.find(&key("a")).is_none());
+        assert!(cache.find(&key("a")).is_none() && !cache.has(&key("a")));
         cache
             .store(&key("a"), "debian:amd64", &snapshot(&place.path().join("disk"), &[7; 10_000]))
             .unwrap();
@@ -198,6 +203,7 @@ mod tests {
             (found.read_disk().unwrap(), found.console, found.from_cache),
             (vec![7; 10_000], b"[ 0.1] booted\n".to_vec(), true)
         );
+        assert!(cache.has(&key("a")) && !cache.has(&key("b")));
         assert!(cache.find(&key("b")).is_none());
         let names: Vec<String> = cache.list().into_iter().map(|stored| stored.of).collect();
         assert_eq!(names, ["debian:amd64"]);

@@ -11,6 +11,8 @@ use crate::file_error::FileError;
 use crate::running::Running;
 use crate::snapshot::{Snapshot, SnapshotKey};
 use crate::snapshot_cache::SnapshotCache;
+use crate::target::Target;
+use crate::took;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
@@ -44,12 +46,14 @@ impl Snapshots {
 
     /// The snapshot of this key; none as long as it is being made. To be asked again and again.
     /// `about` is a line for people who look into the cache. Where there is none, the first who
-    /// asks has it made, and gets the error if that fails; whoever asks next tries again.
+    /// asks has it made, and gets the error if that fails; whoever asks next tries again. How long
+    /// such a guest took to boot is kept.
     pub(crate) fn poll(
         &mut self,
         asker: u64,
         key: &SnapshotKey,
         about: &str,
+        target: &Target,
         boot: &dyn Fn() -> Result<Running, BootError>,
     ) -> Option<Result<Saved, BootError>> {
         if let Some(why) = self.refused.get(key) {
@@ -63,8 +67,14 @@ impl Snapshots {
                 return None;
             }
             let result = running.poll_saved()?;
+            let took = running.elapsed();
             let result = result.and_then(|(disk, console)| self.keep(key, about, &disk, console));
             self.making.remove(key);
+            let cannot_stop =
+                |error: &BootError| matches!(error.cause, BootFailure::CannotStop { .. });
+            if result.as_ref().err().is_none_or(cannot_stop) {
+                took::keep_boot(target, took);
+            }
             return Some(match result {
                 Err(BootError { cause: BootFailure::TimeSkipped { .. }, .. })
                     if self.may_try_again(key) =>

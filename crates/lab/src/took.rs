@@ -2,9 +2,13 @@
 //! How long runs took on this host, so that it can be said before others of their kind begin.
 
 use crate::cache::user_cache;
+use crate::guest_run::continued_key;
 use crate::order::GuestCommand;
+use crate::snapshot::SnapshotKey;
+use crate::snapshot_cache::SnapshotCache;
 use crate::target::{LabRun, Target};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
@@ -39,6 +43,22 @@ pub fn expected_of_commands(target: &Target, commands: &[GuestCommand]) -> Optio
     expected_in(&user_cache()?, &kind, planned_ns).map(|(as_then, _)| as_then)
 }
 
+/// How long these guests boot on this host before their first task, as the last of their kind did:
+/// those that continue a snapshot which is not there yet. None where one of them has not booted.
+pub fn expected_of_boots<'a>(targets: impl Iterator<Item = &'a Target>) -> Option<Vec<Duration>> {
+    let cache = user_cache()?;
+    let kinds: BTreeMap<String, &Target> =
+        targets.map(|target| (of_boot(target), target)).collect();
+    // A guest that lacks something does not boot at all, and says what when it is to begin.
+    let keys = kinds.iter().filter_map(|(kind, target)| Some((kind, continued_key(target).ok()??)));
+    boots_in(&cache, keys)
+}
+
+/// Keeps how long a guest took until it was saved.
+pub(crate) fn keep_boot(target: &Target, time: Duration) {
+    keep((of_boot(target), 1), u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+}
+
 /// Keeps how long something took. Where that cannot be written, nothing is known of it later.
 pub(crate) fn keep((kind, planned_ns): (String, u64), host_ms: u64) {
     if let Some(cache) = user_cache() {
@@ -57,6 +77,10 @@ pub(crate) fn of_run(LabRun { run, target, .. }: &LabRun) -> (String, u64) {
 pub(crate) fn of_commands(target: &Target, commands: &[GuestCommand]) -> (String, u64) {
     let commands = serde_json::to_string(commands).unwrap_or_default();
     (format!("{} {commands}", of_guest(target)), 1)
+}
+
+fn of_boot(target: &Target) -> String {
+    format!("boot {}", of_guest(target))
 }
 
 fn of_guest(target: &Target) -> String {
@@ -79,6 +103,17 @@ fn expected_in(cache: &Path, kind: &str, planned_ns: u64) -> Option<(Duration, D
     Some((least, most))
 }
 
+fn boots_in<'a>(
+    cache: &Path,
+    kinds: impl Iterator<Item = (&'a String, SnapshotKey)>,
+) -> Option<Vec<Duration>> {
+    let snapshots = SnapshotCache::below(cache);
+    kinds
+        .filter(|(_, key)| !snapshots.has(key))
+        .map(|(kind, _)| expected_in(cache, kind, 1).map(|(as_then, _)| as_then))
+        .collect()
+}
+
 fn keep_in(cache: &Path, took: Took) -> std::io::Result<()> {
     let mut all = read(cache);
     all.retain(|known| known.kind != took.kind);
@@ -93,6 +128,34 @@ fn keep_in(cache: &Path, took: Took) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::snapshot::Snapshot;
+
+    #[test]
+    fn a_boot_is_expected_where_the_snapshot_is_not_there() {
+        let place = tempfile::tempdir().unwrap();
+        let [amd64, rt] = ["boot amd64", "boot rt-amd64"].map(str::to_owned);
+        let expected = |keys: [&str; 2]| {
+            let keys = keys.map(|key| SnapshotKey(key.to_owned()));
+            let times = boots_in(place.path(), [&amd64, &rt].into_iter().zip(keys))?;
+            Some(times.iter().map(Duration::as_secs).collect::<Vec<u64>>())
+        };
+        let keep = |kind: &String, host_ms| {
+            keep_in(place.path(), Took { kind: kind.clone(), planned_ns: 1, host_ms }).unwrap();
+        };
+        assert_eq!(expected(["a", "b"]), None, "none has booted");
+        keep(&amd64, 33_000);
+        assert_eq!(expected(["a", "b"]), None, "one of them has");
+        keep(&rt, 40_000);
+        assert_eq!(expected(["a", "b"]), Some(vec![33, 40]));
+        let disk = place.path().join("disk");
+        fs::write(&disk, "").unwrap();
+        let disk = fs::File::open(&disk).unwrap();
+        let snapshot = Snapshot { disk, console: Vec::new(), from_cache: false };
+        let snapshots = SnapshotCache::below(place.path());
+        snapshots.store(&SnapshotKey("a".to_owned()), "amd64", &snapshot).unwrap();
+        assert_eq!(expected(["a", "b"]), Some(vec![40]), "one is there");
+        assert_eq!(expected(["a2", "b"]), Some(vec![33, 40]), "another file is in it");
+    }
 
     #[test]
     fn a_run_is_expected_to_take_what_the_last_of_its_kind_did() {

@@ -95,24 +95,42 @@ fn how_long(runs: &[LabRun], jobs: usize) -> String {
              this machine."
         );
     }
-    let (least, most) = together(&known, jobs);
-    about(least, most)
+    let boots = lab::expected_of_boots(runs.iter().map(|run| &run.target));
+    boots.map_or_else(first_boot, |boots| about(&boots, &known, jobs))
 }
 
 /// The same of programs in a guest.
 fn how_long_commands(target: &Target, commands: &[GuestCommand]) -> String {
-    match lab::expected_of_commands(target, commands) {
-        Some(time) => about(time, time),
-        None => "How long this takes is not known: these commands have not run in such a guest\n\
-                 on this machine."
-            .to_owned(),
-    }
+    let Some(time) = lab::expected_of_commands(target, commands) else {
+        return "How long this takes is not known: these commands have not run in such a guest\n\
+                on this machine."
+            .to_owned();
+    };
+    let boots = lab::expected_of_boots(std::iter::once(target));
+    boots.map_or_else(first_boot, |boots| about(&boots, &[(time, time)], 1))
 }
 
-fn about(least: Duration, most: Duration) -> String {
-    let (least, most) = (span(least), span(most));
-    let time = if least == most { least } else { format!("{least} to {most}") };
-    format!("About {time}, as the last runs of this kind took on this machine.")
+fn first_boot() -> String {
+    "How long this takes is not known: a guest boots first, and none of its kind has\n\
+     on this machine."
+        .to_owned()
+}
+
+/// How long these take after guests have booted for so long, so many at once.
+fn about(boots: &[Duration], each: &[(Duration, Duration)], jobs: usize) -> String {
+    let range = |(least, most)| {
+        let (least, most) = (span(least), span(most));
+        if least == most { least } else { format!("{least} to {most}") }
+    };
+    let boots: Vec<(Duration, Duration)> = boots.iter().map(|boot| (*boot, *boot)).collect();
+    let (boot, then) = (together(&boots, jobs), together(each, jobs));
+    let time = range((boot.0 + then.0, boot.1 + then.1));
+    let to_boot = if boots.is_empty() {
+        " ".to_owned()
+    } else {
+        format!(" {} of it to boot first,\n", range(boot))
+    };
+    format!("About {time},{to_boot}as the last runs of this kind took on this machine.")
 }
 
 /// At least and at most how long these take, so many at once.
@@ -144,6 +162,28 @@ pub fn why_different(differences: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_to_boot_first_takes_longer() {
+        let seconds = Duration::from_secs;
+        let as_then = "as the last runs of this kind took on this machine.";
+        let about = |boots: &[u64], each: &[(u64, u64)]| {
+            let boots: Vec<Duration> = boots.iter().copied().map(seconds).collect();
+            let each = each.iter().map(|(least, most)| (seconds(*least), seconds(*most)));
+            about(&boots, &each.collect::<Vec<_>>(), 1)
+        };
+        assert_eq!(about(&[], &[(1, 1)]), format!("About 1 s, {as_then}"));
+        assert_eq!(
+            about(&[33], &[(1, 1)]),
+            format!("About 34 s, 33 s of it to boot first,\n{as_then}")
+        );
+        assert_eq!(
+            about(&[10, 20], &[(2, 4), (2, 4)]),
+            format!("About 34 s to 38 s, 30 s of it to boot first,\n{as_then}")
+        );
+        let not_known = first_boot();
+        assert!(not_known.lines().all(|line| line.len() <= 80), "{not_known}");
+    }
 
     #[test]
     fn guests_share_the_machine() {
