@@ -78,6 +78,24 @@ impl Plan {
         (all, errors)
     }
 
+    /// What distinguishes a combination from the others: `interval=1ms load=cpu@50%`.
+    pub fn label(&self, combination: &Combination) -> String {
+        let varied = self.vary.iter().zip(&combination.factors);
+        let varied = varied.filter_map(|(factor, value)| {
+            value.as_ref().map(|value| format!("{}={value}", factor.key))
+        });
+        let fixed = |setting: &&Setting| {
+            !self.vary.iter().any(|factor| factor.key == setting.key)
+                && !self.measure.contains(setting)
+        };
+        let own = combination
+            .settings
+            .iter()
+            .filter(fixed)
+            .map(|setting| format!("{}={}", setting.key, setting.value));
+        varied.chain(own).collect::<Vec<_>>().join(" ")
+    }
+
     fn errors_of_factors(&self) -> Vec<PlanError> {
         let mut errors = Vec::new();
         for factor in &self.vary {

@@ -4,6 +4,7 @@
 mod can_begin;
 mod duration;
 mod execute;
+mod flags;
 mod programs;
 mod progress;
 pub mod settings;

@@ -3,11 +3,11 @@
 //! themselves read it: there is one place that knows what they mean, and here only where in the
 //! plan each was written.
 
+use super::flags::{flag_of, refused, refused_alone, words};
 use crate::commands::lab::{GuestFlags, check_path_exists, checked};
 use crate::commands::measure::process_cpus;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::in_full;
-use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches};
 use executor::{Asked, Difference, SettingError};
 use lab::KernelName;
@@ -191,38 +191,6 @@ fn meaningless(plan: &Plan, points: &[PlanEntry]) -> Vec<PlanError> {
     plan.limits.iter().filter_map(error).collect()
 }
 
-/// Why no run can have a setting: the flag is unknown, or its value is none.
-fn refused_alone(plan: &Plan, setting: &Setting, command: &mut clap::Command) -> Option<PlanError> {
-    let Setting { key, value, at } = setting;
-    let flag = command.get_arguments().find(|argument| argument.get_long() == Some(key));
-    let takes_value = flag.map(|flag| flag.get_action().takes_values() && key != "aligned");
-    let Some(takes_value) = takes_value else {
-        return Some(PlanError::at(at, unknown(key, command)));
-    };
-    if takes_value && *value == Value::Switch(false) {
-        let what = format!("'{key}' takes a value; to leave it out, write \"none\"");
-        return Some(PlanError::at(at, what));
-    }
-    let read = command
-        .try_get_matches_from_mut(words(setting))
-        .and_then(|matches| PlanEntry::from_arg_matches(&matches));
-    read.err().map(|error| refused(plan, std::slice::from_ref(setting), &error))
-}
-
-/// What a flag that there is not may have been meant to be.
-fn unknown(key: &str, command: &mut clap::Command) -> String {
-    let error = command.try_get_matches_from_mut([format!("--{key}")]).err();
-    match error.as_ref().and_then(|error| error.get(ContextKind::SuggestedArg)) {
-        Some(ContextValue::String(near)) => {
-            format!("unknown flag '{key}': did you mean '{}'?", near.trim_start_matches('-'))
-        }
-        _ => format!(
-            "unknown flag '{key}': a setting is a long flag of teiji measure or teiji lab run, \
-             without its dashes"
-        ),
-    }
-}
-
 /// Of which one needs the other.
 const SCHEDULING: [&str; 2] = ["policy", "prio"];
 
@@ -254,7 +222,7 @@ fn point(
             !is_of_lab
         });
     }
-    let label = label(plan, combination);
+    let label = plan.label(combination);
     loop {
         let (about, error) = match entry(plan, &settings, &label, command, cpus, load_limits) {
             Ok(entry) => return (Some(entry), errors),
@@ -354,50 +322,6 @@ fn run_on_this_machine(
     Ok(run)
 }
 
-/// A setting as it would be typed.
-fn words(setting: &Setting) -> Vec<String> {
-    match &setting.value {
-        Value::Switch(true) => vec![format!("--{}", setting.key)],
-        Value::Switch(false) => Vec::new(),
-        Value::Words(words) => {
-            words.iter().map(|word| format!("--{}={word}", setting.key)).collect()
-        }
-    }
-}
-
-/// The flag that refuses its value.
-fn flag_of(error: &clap::Error) -> Option<String> {
-    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return None };
-    let flag = flag.trim_start_matches("--").split([' ', '=', '[']).next()?;
-    Some(flag.to_owned())
-}
-
-/// What a flag says of its value, at the place of that value.
-fn refused(plan: &Plan, settings: &[Setting], error: &clap::Error) -> PlanError {
-    let flag = flag_of(error);
-    let setting = settings.iter().rfind(|setting| Some(&setting.key) == flag.as_ref());
-    let text = error.to_string();
-    let output = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-    PlanError::at(setting.map_or(&plan.at, |setting| &setting.at), output)
-}
-
-/// What distinguishes a combination from the others.
-pub fn label(plan: &Plan, combination: &Combination) -> String {
-    let varied = plan.vary.iter().zip(&combination.factors);
-    let varied = varied.filter_map(|(factor, value)| {
-        value.as_ref().map(|value| format!("{}={value}", factor.key))
-    });
-    let fixed = |setting: &&Setting| {
-        !plan.vary.iter().any(|factor| factor.key == setting.key) && !plan.measure.contains(setting)
-    };
-    let own = combination
-        .settings
-        .iter()
-        .filter(fixed)
-        .map(|setting| format!("{}={}", setting.key, setting.value));
-    varied.chain(own).collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -426,41 +350,6 @@ mod tests {
         );
         assert_eq!(run.overrun_policy, plan::OverrunPolicy::CatchUp);
         assert!(points[0].run.as_ref().unwrap().loads.is_empty());
-    }
-
-    /// The page on plans: its examples, one upon the other, and the runs of each shipped plan.
-    #[test]
-    fn the_page_on_plans_is_true() {
-        let page = include_str!("../../../../../docs/plans.md");
-        let blocks: Vec<&str> = page.split("```toml\n").skip(1).collect();
-        let blocks: Vec<&str> =
-            blocks.iter().map(|block| block.split("```").next().unwrap()).collect();
-        let [whole, more, policies, quick] = blocks[..] else { panic!("{} blocks", blocks.len()) };
-        let example =
-            Plan::read(Path::new("plan.toml"), &mut |_| Ok([whole, more, quick].concat()))
-                .unwrap_or_else(|error| panic!("{error}"));
-        let cpus = [0, 1, 2, 3].map(CpuId).to_vec();
-        let cpus = ProcessCpus { inherited: cpus.clone(), usable: cpus, set_apart: Vec::new() };
-        // 2 kernels, 3 intervals, 3 loads, without one and with one more.
-        assert_eq!(points(&example, &cpus).unwrap().len(), 2 * 3 * 3 - 2 + 1);
-        assert_eq!(points(&example.quick().unwrap(), &cpus).unwrap().len(), 2 * 3 + 1);
-        let beside = Plan::read(Path::new("plan.toml"), &mut |_| Ok(policies.to_owned())).unwrap();
-        let scheduling = |entry: &PlanEntry| entry.run.as_ref().unwrap().scheduling.to_string();
-        let beside: Vec<String> = points(&beside, &cpus).unwrap().iter().map(scheduling).collect();
-        assert_eq!(beside, ["SCHED_FIFO 80", "SCHED_OTHER"]);
-        let row = |line: &str| {
-            let (name, rest) = line.strip_prefix("| `")?.split_once(".toml` | ")?;
-            Some((name.to_owned(), rest.split(' ').next()?.parse().ok()?))
-        };
-        let said: Vec<(String, usize)> = page.lines().filter_map(row).collect();
-        let mut names: Vec<&str> = said.iter().map(|(name, _)| name.as_str()).collect();
-        names.sort_unstable();
-        assert_eq!(names, super::super::shipped::PLANS.map(|(name, _)| name));
-        for (name, runs) in &said {
-            let plan = Plan::read(Path::new(name), &mut super::super::shipped::read).unwrap();
-            let combinations = plan.combinations().unwrap().len();
-            assert_eq!(plan.order.runs(combinations, 0).len(), *runs, "{name}");
-        }
     }
 
     #[test]

@@ -72,6 +72,8 @@ fn not_found(path: &Path, error: io::Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::run::settings::{PlanEntry, points};
+    use plan::{CpuId, Plan, ProcessCpus};
     use std::fs;
 
     #[test]
@@ -91,6 +93,41 @@ mod tests {
                 "{name}: {}",
                 about(text)
             );
+        }
+    }
+
+    /// The page on plans: its examples, one upon the other, and the runs of each shipped plan.
+    #[test]
+    fn the_page_on_plans_is_true() {
+        let page = include_str!("../../../../../docs/plans.md");
+        let blocks: Vec<&str> = page.split("```toml\n").skip(1).collect();
+        let blocks: Vec<&str> =
+            blocks.iter().map(|block| block.split("```").next().unwrap()).collect();
+        let [whole, more, policies, quick] = blocks[..] else { panic!("{} blocks", blocks.len()) };
+        let example =
+            Plan::read(Path::new("plan.toml"), &mut |_| Ok([whole, more, quick].concat()))
+                .unwrap_or_else(|error| panic!("{error}"));
+        let cpus = [0, 1, 2, 3].map(CpuId).to_vec();
+        let cpus = ProcessCpus { inherited: cpus.clone(), usable: cpus, set_apart: Vec::new() };
+        // 2 kernels, 3 intervals, 3 loads, without one and with one more.
+        assert_eq!(points(&example, &cpus).unwrap().len(), 2 * 3 * 3 - 2 + 1);
+        assert_eq!(points(&example.quick().unwrap(), &cpus).unwrap().len(), 2 * 3 + 1);
+        let beside = Plan::read(Path::new("plan.toml"), &mut |_| Ok(policies.to_owned())).unwrap();
+        let scheduling = |entry: &PlanEntry| entry.run.as_ref().unwrap().scheduling.to_string();
+        let beside: Vec<String> = points(&beside, &cpus).unwrap().iter().map(scheduling).collect();
+        assert_eq!(beside, ["SCHED_FIFO 80", "SCHED_OTHER"]);
+        let row = |line: &str| {
+            let (name, rest) = line.strip_prefix("| `")?.split_once(".toml` | ")?;
+            Some((name.to_owned(), rest.split(' ').next()?.parse().ok()?))
+        };
+        let said: Vec<(String, usize)> = page.lines().filter_map(row).collect();
+        let mut names: Vec<&str> = said.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        assert_eq!(names, PLANS.map(|(name, _)| name));
+        for (name, runs) in &said {
+            let plan = Plan::read(Path::new(name), &mut read).unwrap();
+            let combinations = plan.combinations().unwrap().len();
+            assert_eq!(plan.order.runs(combinations, 0).len(), *runs, "{name}");
         }
     }
 }

@@ -2,7 +2,6 @@
 //! The table of a plan's results, from the recordings of its folder, on any machine.
 
 use super::runs;
-use super::settings::label;
 use executor::{RecordingState, find_recording, plan_file};
 use judge::Gate;
 use plan::{Combination, Limit, PHASE, Plan, PlannedRun, Value};
@@ -60,7 +59,7 @@ impl Begun {
         let plan = executor::read_plan(path)?;
         let combinations = plan.combinations()?;
         let labels: Vec<String> =
-            combinations.iter().map(|combination| label(&plan, combination)).collect();
+            combinations.iter().map(|combination| plan.label(combination)).collect();
         // Phases are pooled, as repeats are.
         let mut keys: Vec<String> =
             plan.vary.iter().map(|factor| factor.key.clone()).filter(|key| key != PHASE).collect();
