@@ -5,6 +5,7 @@ mod can_begin;
 mod duration;
 mod execute;
 mod flags;
+mod policies;
 mod programs;
 mod progress;
 pub mod settings;

@@ -4,6 +4,7 @@
 //! plan each was written.
 
 use super::flags::{flag_of, refused, refused_alone, words};
+use super::policies::priority_without_real_time;
 use crate::commands::lab::{GuestFlags, check_path_exists, checked};
 use crate::commands::measure::process_cpus;
 use crate::commands::run_flags::RunFlags;
@@ -15,7 +16,7 @@ use load::Limits;
 use model::{Document, ProbeStatement};
 use plan::{
     Combination, CpuId, GuestTime, PartOfPlan, Phase, Plan, PlanError, PlanErrors, PolicyError,
-    ProcessCpus, Run, Setting, Settle, Value,
+    ProcessCpus, Run, Setting, Settle,
 };
 use std::collections::BTreeMap;
 
@@ -191,9 +192,6 @@ fn meaningless(plan: &Plan, points: &[PlanEntry]) -> Vec<PlanError> {
     plan.limits.iter().filter_map(error).collect()
 }
 
-/// Of which one needs the other.
-const SCHEDULING: [&str; 2] = ["policy", "prio"];
-
 /// What loads may take, by how many there are and the priority measured with: the machine need not
 /// be asked for each run.
 #[derive(Default)]
@@ -252,11 +250,16 @@ fn entry(
     entry.label = label.to_owned();
     let wrong = |error: SettingError| {
         let about = error.setting(settings);
+        let key = about.map(|setting| setting.key.clone());
+        if let SettingError::Scheduling(PolicyError::PriorityWithoutRealTime { prio, policy }) =
+            error
+        {
+            return (key, priority_without_real_time(plan, settings, prio, policy));
+        }
         // A default that cannot be: the last setting stands for the combination.
         let at = about.or(settings.last()).map_or(&plan.at, |setting| &setting.at);
         let of = if label.is_empty() { String::new() } else { format!("{label}: ") };
-        let key = about.map(|setting| setting.key.clone());
-        (key, PlanError::at(at, format!("{of}{}", in_a_plan(plan, error))))
+        (key, PlanError::at(at, format!("{of}{}", in_full(&error.into()))))
     };
     let run = match &entry.kernel {
         None => Some(run_on_this_machine(&entry.measured, cpus, load_limits).map_err(wrong)?),
@@ -275,29 +278,6 @@ fn entry(
     };
     entry.run = run;
     Ok(entry)
-}
-
-/// An error with what is to be written in a plan, where a command line would be changed in another
-/// way: there each line has its own policy and priority.
-fn in_a_plan(plan: &Plan, error: SettingError) -> String {
-    let SettingError::Scheduling(PolicyError::PriorityWithoutRealTime { prio, policy }) = error
-    else {
-        return in_full(&error.into());
-    };
-    let what = format!("priority {prio} needs a real-time policy, but the policy is {policy}");
-    let factors = plan.vary.iter().filter(|factor| SCHEDULING.contains(&&*factor.key));
-    let varied: Vec<&Setting> = factors.flat_map(|factor| &factor.values).collect();
-    if varied.is_empty() {
-        return format!("{what}: write policy = \"fifo\" or \"rr\", or leave prio out");
-    }
-    let word = policy.trim_start_matches("SCHED_").to_lowercase();
-    let is_rr = |setting: &Setting| setting.value == Value::Words(vec!["rr".to_owned()]);
-    let real_time = if varied.into_iter().chain(&plan.measure).any(is_rr) { "rr" } else { "fifo" };
-    format!(
-        "{what}. To measure both, write policy = \"{real_time}\" and prio = {prio} below \
-         [measure], leave them out of [vary], and add policy = \"{word}\" and prio = \"none\" \
-         below [[include]]"
-    )
 }
 
 /// A run on this machine.
@@ -515,7 +495,7 @@ mod tests {
             ("[measure]\nprio = true", "plan.toml:2:1: a value is required for '--prio <PRIO>'"),
             (
                 "[measure]\npolicy = 'other'\n[vary]\nprio = [80]",
-                "plan.toml:4:9: prio=80: priority 80 needs a real-time policy",
+                "plan.toml:2:1: SCHED_OTHER takes no priority: write policy",
             ),
             ("[vary]\ncpus = ['0', '7']", "plan.toml:2:14: cpus=7: CPU 7 cannot be used"),
             // Named where it stands, and not where the combination ends.
