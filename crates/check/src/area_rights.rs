@@ -7,9 +7,9 @@
 use super::container::container_kind;
 use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
-use super::pam_limits::{NO_LIMIT, groups_with, limit_lines, passed_over};
+use super::pam_limits::{LimitLine, NO_LIMIT, file_for, groups_with, limit_lines, passed_over};
 use model::RefusalCause;
-use plan::{Nanos, Policy, Scheduling};
+use plan::{Nanos, Policy, Scheduling, quoted};
 use rustix::io::Errno;
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -65,20 +65,19 @@ pub(crate) fn highest_allowed(machine: &Machine<'_>) -> u8 {
 }
 
 /// The group whose members may do both, or is to be made, and the lines that it lacks.
-fn group(machine: &Machine<'_>) -> (String, Vec<String>) {
-    let lines = limit_lines(machine);
+fn group(machine: &Machine<'_>, lines: &[LimitLine]) -> (String, Vec<String>) {
     let priority = machine.options.priority.into();
     let (prioritised, locking) =
-        (groups_with(&lines, "rtprio", priority), groups_with(&lines, "memlock", NO_LIMIT));
+        (groups_with(lines, "rtprio", priority), groups_with(lines, "memlock", NO_LIMIT));
     let both = prioritised.iter().find(|group| locking.contains(group));
     let name =
         both.or_else(|| prioritised.first()).cloned().unwrap_or_else(|| "realtime".to_owned());
     let mut lacking = Vec::new();
     if !prioritised.contains(&name) {
-        lacking.push(format!("rtprio {}", highest_allowed(machine)));
+        lacking.push(format!("@{name} - rtprio {}", highest_allowed(machine)));
     }
     if !locking.contains(&name) {
-        lacking.push("memlock unlimited".to_owned());
+        lacking.push(format!("@{name} - memlock unlimited"));
     }
     (name, lacking)
 }
@@ -112,16 +111,15 @@ fn grant(machine: &Machine<'_>) -> String {
              shell"
         );
     }
-    let (group, lacking) = group(machine);
+    let lines = limit_lines(machine);
+    let (group, lacking) = group(machine, &lines);
     let member = format!("{outside}sudo groupadd -f {group} && sudo usermod -aG {group} \"$USER\"");
     if lacking.is_empty() {
         return format!("{member}, and log in anew");
     }
-    let lines: String = lacking.iter().map(|limit| format!("@{group} - {limit}\\n")).collect();
-    format!(
-        "{member} && printf '{lines}' | sudo tee -a /etc/security/limits.d/realtime.conf, and log \
-         in anew"
-    )
+    let file = quoted(&format!("/{}", file_for(&lines, &lacking)));
+    let added: String = lacking.iter().map(|line| format!("{line}\\n")).collect();
+    format!("{member} && printf '{added}' | sudo tee -a {file}, and log in anew")
 }
 
 struct Allowed {
@@ -269,7 +267,7 @@ fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
     if machine.can_write("dev/cpu_dma_latency") {
         return Seen::ok("/dev/cpu_dma_latency can be held");
     }
-    let (group, _) = group(machine);
+    let (group, _) = group(machine, &limit_lines(machine));
     let rule = format!("KERNEL==\"cpu_dma_latency\", GROUP=\"{group}\", MODE=\"0660\"");
     Seen::warn(
         "/dev/cpu_dma_latency cannot be written to",
@@ -386,6 +384,38 @@ mod tests {
         ];
         let finding = seen("rights-real-time", NONE, &files);
         assert!(finding.action.starts_with(MEMBER), "{}", finding.action);
+    }
+
+    /// The same was advised again and again where a later file took back what was added.
+    #[test]
+    fn what_is_added_is_in_no_file_that_a_later_one_takes_back() {
+        const FOLDER: &str = "etc/security/limits.d";
+        for (later, text, file) in [
+            ("zz", "@realtime - rtprio 0\n", "zzz-realtime.conf"),
+            ("site", "@realtime hard memlock 64\n", "zz-realtime.conf"),
+            ("site", "@users soft RTPRIO 0\n", "zz-realtime.conf"),
+            ("zzzz $x", "@realtime - rtprio 0\n", "zzzz $x.conf"),
+            ("realtime", "@realtime - rtprio 0\n", "realtime.conf"),
+            ("50-site", "@realtime - rtprio 0\n", "realtime.conf"),
+            ("zz", "@realtime - rtprio 99\n@a - nofile 5\n* - rtprio 0\n", "realtime.conf"),
+            ("zz", "@realtime - memlock infinity\n@a - rtprio none\n", "realtime.conf"),
+        ] {
+            let first = (format!("{FOLDER}/{later}.conf"), text.to_owned());
+            let files = [(first.0.as_str(), text), ("etc/security/limits.conf", "@x - rtprio 0")];
+            let finding = seen("rights-real-time", NONE, &files);
+            let path = plan::quoted(&format!("/{FOLDER}/{file}"));
+            let of = format!(" | sudo tee -a {path}, and log in anew");
+            assert!(finding.action.ends_with(&of), "{later} {text}: {}", finding.action);
+            // Done so, only to log in is left to do.
+            let (_, added) = finding.action.split_once("printf '").unwrap();
+            let added = added.split('\'').next().unwrap().replace("\\n", "\n");
+            let of_before = if file == format!("{later}.conf") { text } else { "" };
+            let file = format!("{FOLDER}/{file}");
+            let added = format!("{of_before}{added}");
+            let done = [files[0], files[1], (file.as_str(), added.as_str())];
+            let finding = seen("rights-real-time", NONE, &done);
+            assert!(!finding.action.contains("tee"), "{later} {text}: {}", finding.action);
+        }
     }
 
     #[test]

@@ -224,6 +224,26 @@ pub(crate) fn groups_with(lines: &[LimitLine], item: &str, wanted: i64) -> Vec<S
     names.filter(|name| is_name_of_group(name)).map(str::to_owned).collect()
 }
 
+/// The file that these lines are to be added to, `@realtime - rtprio 95`, so that no later one takes
+/// back what they give: of several lines for one of a user's groups the last counts.
+pub(crate) fn file_for(lines: &[LimitLine], added: &[String]) -> String {
+    let takes_back = |line: &LimitLine| {
+        let Some(setting) = Setting::of(&line.text) else { return false };
+        added.iter().filter_map(|added| Setting::of(added)).any(|added| {
+            setting.domain.starts_with('@')
+                && setting.item.eq_ignore_ascii_case(added.item)
+                && setting.given() < added.given()
+                && setting.given().is_some()
+        })
+    };
+    let in_folder = |name: &str| format!("{FOLDER}/{name}");
+    let last = lines.iter().rev().find(|line| takes_back(line)).map_or("", |line| &line.file);
+    let names = ["realtime.conf", "zz-realtime.conf", "zzz-realtime.conf"].map(in_folder);
+    // limits.conf is read before all of the folder. At the end of the last one nothing is later.
+    let is_later = |name: &String| !last.starts_with(FOLDER) || name.as_str() >= last;
+    names.into_iter().find(is_later).unwrap_or_else(|| last.to_owned())
+}
+
 fn shown(text: &str) -> String {
     text.chars().take(MAX_SHOWN).collect()
 }
