@@ -83,6 +83,7 @@ mod thread;
 mod threads_above;
 mod timers;
 mod topology;
+mod tuned;
 mod watching;
 mod watching_time;
 mod words;

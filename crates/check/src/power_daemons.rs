@@ -5,67 +5,9 @@
 use super::area_battery::runs_on_battery_alone;
 use super::finding::Seen;
 use super::machine::Machine;
+use super::tuned::{Tuned, TunedSetting};
 use model::{Phrase, phrase};
 use plan::quoted;
-
-/// The profile that tuned has in force, where tuned runs.
-fn tuned_profile(machine: &Machine<'_>) -> Option<String> {
-    let profile = machine.text("etc/tuned/active_profile")?;
-    (!profile.is_empty() && !machine.processes("tuned").is_empty()).then_some(profile)
-}
-
-/// Where tuned has profiles, the first before the others.
-const PROFILES: [&str; 4] =
-    ["etc/tuned/profiles", "etc/tuned", "usr/lib/tuned/profiles", "usr/lib/tuned"];
-/// A profile includes others, which include others.
-const MAX_INCLUDED: usize = 8;
-
-/// The file of a profile of tuned. Its name is part of a path.
-fn file_of(machine: &Machine<'_>, profile: &str) -> Option<String> {
-    let is_name = profile.starts_with(|letter: char| letter.is_ascii_alphanumeric())
-        && profile.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter));
-    let mut files = PROFILES.iter().map(|folder| format!("{folder}/{profile}/tuned.conf"));
-    files.find(|file| is_name && machine.exists(file))
-}
-
-/// What a profile of tuned says of a key: the value, and the file that has it.
-fn of_profile(
-    machine: &Machine<'_>,
-    profile: &str,
-    section: &str,
-    key: &str,
-    depth: usize,
-) -> Option<(String, String)> {
-    let file = file_of(machine, profile).filter(|_| depth > 0)?;
-    let text = machine.text(&file)?;
-    let (mut current, mut own, mut included) = ("", None, "");
-    for line in text.lines().map(str::trim) {
-        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            current = name;
-        } else if let Some((name, value)) = line.split_once('=') {
-            match (current, name.trim()) {
-                ("main", "include") => included = value.trim(),
-                (of, name) if of == section && name == key => own = Some(value.trim().to_owned()),
-                _ => {}
-            }
-        }
-    }
-    own.map(|value| (value, format!("/{file}"))).or_else(|| {
-        let mut others = included.split([',', ' ']).filter(|name| !name.is_empty()).rev();
-        others.find_map(|other| of_profile(machine, other, section, key, depth - 1))
-    })
-}
-
-/// What the profiles in force say of a key. The last of several counts.
-fn of_profiles(
-    machine: &Machine<'_>,
-    profiles: &str,
-    section: &str,
-    key: &str,
-) -> Option<(String, String)> {
-    let mut names = profiles.split_whitespace().rev();
-    names.find_map(|profile| of_profile(machine, profile, section, key, MAX_INCLUDED))
-}
 
 /// The setting of TLP that chose the governor, and its value.
 fn governor_of_tlp(machine: &Machine<'_>) -> Option<(&'static str, String)> {
@@ -103,25 +45,39 @@ fn is_slow(governor: &str) -> bool {
 /// Drivers beside which power-profiles-daemon sets governors, while they are active.
 const DRIVERS_OF_PROFILES: [&str; 2] = ["intel_pstate", "amd_pstate"];
 
+/// What tuned does to the governor, and what to do about it.
+fn by_tuned(tuned: Tuned, write: &str) -> Option<(Phrase, Phrase)> {
+    let setting = tuned.setting("cpu", "governor");
+    let profile = tuned.profile;
+    match setting {
+        TunedSetting::Is { value, file } if is_slow(&value) => {
+            let names: Vec<String> = profile.split_whitespace().map(quoted).collect();
+            let command = format!("sudo tuned-adm profile {}", names.join(" "));
+            let setting = format!("governor={value}");
+            Some((
+                phrase!("governor-by-tuned", profile, setting, file = file.clone()),
+                phrase!("set-in-tuned", setting = "governor=performance", file, command),
+            ))
+        }
+        TunedSetting::Unexpanded { value, file } => {
+            let setting = format!("governor={value}");
+            Some((phrase!("governor-by-unknown-tuned", profile, setting, file), write.into()))
+        }
+        TunedSetting::Unseen(name) if profile.split_whitespace().any(|asked| asked == name) => {
+            Some((phrase!("governor-by-unseen-tuned", profile), write.into()))
+        }
+        TunedSetting::Unseen(included) => {
+            let phrase = phrase!("governor-by-unseen-include", profile, included);
+            Some((phrase, write.into()))
+        }
+        TunedSetting::Is { .. } | TunedSetting::None => None,
+    }
+}
+
 /// What runs that chooses the governor, and what to do there instead of writing it, or before.
 pub(crate) fn chooses_governor(machine: &Machine<'_>, write: &str) -> Option<(Phrase, Phrase)> {
-    if let Some(profile) = tuned_profile(machine) {
-        let is_known = profile.split_whitespace().all(|name| file_of(machine, name).is_some());
-        match of_profiles(machine, &profile, "cpu", "governor") {
-            Some((governor, file)) if is_slow(&governor) => {
-                let names: Vec<String> = profile.split_whitespace().map(quoted).collect();
-                let command = format!("sudo tuned-adm profile {}", names.join(" "));
-                let setting = format!("governor={governor}");
-                return Some((
-                    phrase!("governor-by-tuned", profile, setting, file = file.clone()),
-                    phrase!("set-in-tuned", setting = "governor=performance", file, command),
-                ));
-            }
-            None if !is_known => {
-                return Some((phrase!("governor-by-unseen-tuned", profile), write.into()));
-            }
-            _ => {}
-        }
+    if let Some(by) = Tuned::in_force(machine).and_then(|tuned| by_tuned(tuned, write)) {
+        return Some(by);
     }
     let is_active = |driver: &str| {
         let status = machine.text(&format!("sys/devices/system/cpu/{driver}/status"));
@@ -152,7 +108,10 @@ const OF_TUNED: [(&str, &str); 4] = [
 pub(crate) fn with_tuned(machine: &Machine<'_>, check: &str, seen: Seen) -> Seen {
     let set = || {
         let (_, setting) = OF_TUNED.iter().find(|(of, _)| *of == check)?;
-        let (value, file) = of_profiles(machine, &tuned_profile(machine)?, "sysctl", setting)?;
+        let TunedSetting::Is { value, file } = Tuned::in_force(machine)?.setting("sysctl", setting)
+        else {
+            return None;
+        };
         let now = machine.text(&format!("proc/sys/{}", setting.replace('.', "/")))?;
         (now == value).then(|| phrase!("change-in-tuned", setting = *setting, file))
     };
@@ -230,6 +189,82 @@ mod tests {
             let expected = (Status::Bad, format!("powersave on CPUs 0-3{what}"), action.to_owned());
             assert_eq!(seen(&machine(process, files), "governor"), expected, "{files:?}");
         }
+    }
+
+    /// As tuned reads them: what it would not take was said to be in force.
+    #[test]
+    fn profiles_are_read_as_tuned_reads_them() {
+        let found = |own: &str, others: &[(&str, &str)]| {
+            let others = others.iter().map(|(name, text)| {
+                (format!("usr/lib/tuned/{name}/tuned.conf"), (*text).to_owned())
+            });
+            let own = ("etc/tuned/mine/tuned.conf".to_owned(), own.to_owned());
+            let files: Vec<(String, String)> = others.chain([own]).collect();
+            let mut files: Vec<(&str, &str)> =
+                files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+            files.push(("etc/tuned/active_profile", "mine\n"));
+            let found = seen(&machine(Some("tuned"), &files), "governor").1;
+            found.strip_prefix("powersave on CPUs 0-3").unwrap().to_owned()
+        };
+        let sets = |value: &str, file: &str| {
+            format!(". tuned runs with profile mine, which sets governor={value} in /{file}")
+        };
+        let (mine, slow) = ("etc/tuned/mine/tuned.conf", "[cpu]\ngovernor=ondemand\n");
+        let of = |name: &str| format!("usr/lib/tuned/{name}/tuned.conf");
+        // Comments, and lines that go on.
+        for (text, value) in [
+            ("[cpu]\ngovernor = ondemand # as it was\n", "ondemand"),
+            ("[cpu]\n;governor=performance\n  # governor=x\ngovernor=ondemand\n", "ondemand"),
+            ("[cpu] # of cpus\ngovernor=a#b\n", "a#b"),
+            ("[cpu]\ngovernor=ondemand\nx=1\n  governor=performance\n", "ondemand"),
+            ("[variables]\na=onde\nb=${a}mand\n[cpu]\ngovernor=${b}\n", "ondemand"),
+            ("[variables]\ninclude=/etc/x\na=slow\n[cpu]\ngovernor=${a}\n", "slow"),
+        ] {
+            assert_eq!(found(text, &[]), sets(value, mine), "{text}");
+        }
+        // What only tuned knows.
+        for (text, value) in [
+            ("[cpu]\ngovernor=${a}\n", "${a}"),
+            ("[variables]\na=${b}\nb=slow\n[cpu]\ngovernor=${a}\n", "${a}"),
+            ("[variables]\na=slow\ninclude=/etc/x\n[cpu]\ngovernor=${a}\n", "${a}"),
+            ("[cpu]\ngovernor=${f:exec:cat:/etc/x}\n", "${f:exec:cat:/etc/x}"),
+            ("[variables]\na=slow\n[cpu]\ngovernor=\\${a}\n", "\\${a}"),
+            ("[main]\ninclude=gone\n[variables]\na=slow\n[cpu]\ngovernor=${a}\n", "${a}"),
+        ] {
+            let unknown = ", and that value is not known: it may set the governor anew";
+            assert_eq!(found(text, &[]), sets(value, mine) + unknown, "{text}");
+        }
+        // The last that is included counts, and what includes it before that.
+        for include in ["a,b", "a;b", "a ; b", "a,\n  b", "-gone,a,b", "-a , b # these"] {
+            let text = format!("[main]\ninclude={include}\n");
+            let others = [("a", "[cpu]\ngovernor=performance\n"), ("b", slow)];
+            assert_eq!(found(&text, &others), sets("ondemand", &of("b")), "{text}");
+        }
+        let fast = "[main]\ninclude=b\n[cpu]\ngovernor=performance\n";
+        assert_eq!(found(fast, &[("b", slow)]), "");
+        assert_eq!(
+            found("[main]\ninclude=mine\n", &[("mine", slow)]),
+            sets("ondemand", &of("mine"))
+        );
+        let variable = [("b", "[variables]\na=fast\n[cpu]\ngovernor=${a}\n")];
+        let text = "[main]\ninclude=b\n[variables]\na=slow\n";
+        assert_eq!(found(text, &variable), sets("slow", &of("b")));
+        // One that was not found.
+        for (include, named) in [
+            ("gone", "gone"),
+            ("b,gone", "gone"),
+            ("b gone", "b gone"),
+            ("${f:virt_check:b:a}", "${f:virt_check:b:a}"),
+        ] {
+            let text = format!("[main]\ninclude={include}\n");
+            let unseen = format!(
+                ". tuned runs with profile mine, which includes {named}, whose tuned.conf was not \
+                 found: it may set the governor anew"
+            );
+            assert_eq!(found(&text, &[("b", slow)]), unseen, "{text}");
+        }
+        let known = "[main]\ninclude=gone\n[cpu]\ngovernor=ondemand\n";
+        assert_eq!(found(known, &[]), sets("ondemand", mine));
     }
 
     /// What is for the other supply was to be changed, and did nothing.
