@@ -18,6 +18,7 @@ mod place;
 mod replace;
 mod shell;
 mod u_boot;
+mod variables;
 mod write;
 
 pub use error::{LoaderError, LoaderPlace};
