@@ -121,6 +121,21 @@ fn of_u_boot_it_is_said_what_its_file_lacks() {
     fs::write(place.join(FILE), format!("label a\n  append quiet {all}\n")).unwrap();
     let has = "/boot/extlinux/extlinux.conf has these arguments already.\n";
     assert_eq!(place.well("tune --boot --root m --cpus 2-3 --write").out, has);
+    // Made of another file, which has them, it is to be made.
+    for folder in ["m/usr/sbin", "m/etc/default"] {
+        fs::create_dir_all(place.join(folder)).unwrap();
+    }
+    fs::write(place.join("m/usr/sbin/u-boot-update"), "").unwrap();
+    fs::write(place.join("m/etc/default/u-boot"), format!("U_BOOT_PARAMETERS=\"{all}\"\n"))
+        .unwrap();
+    fs::write(place.join(FILE), "label a\n  append quiet\n").unwrap();
+    let output = place.well("tune --boot --root m --cpus 2-3 --write");
+    let run = "/etc/default/u-boot has these arguments already.\n\
+               Run, if that was not done since: sudo u-boot-update\n";
+    assert_eq!(output.out, run);
+    let note = "note: /boot/extlinux/extlinux.conf does not have them yet\n";
+    assert!(output.err.starts_with(note), "{}", output.err);
+    fs::remove_file(place.join("m/usr/sbin/u-boot-update")).unwrap();
     fs::remove_dir_all(place.join("m/boot")).unwrap();
     fs::write(place.join("m/proc/cmdline"), all).unwrap();
     let nothing = "Nothing to write: this kernel was booted with these arguments.\n";

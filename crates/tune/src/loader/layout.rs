@@ -83,6 +83,12 @@ impl CommandLine {
     pub(super) fn in_one(file: usize, range: Range<usize>) -> CommandLine {
         CommandLine { pieces: vec![Piece { file, range, quoting: Quoting::Kernel }], new_in: 0 }
     }
+
+    /// The same in the file of this number.
+    pub(super) fn in_file(mut self, file: usize) -> CommandLine {
+        self.pieces.iter_mut().for_each(|piece| piece.file = file);
+        self
+    }
 }
 
 /// The text of a file that is to be changed.

@@ -58,7 +58,7 @@ impl LoaderPlace {
             LoaderPlace::CmdlineTxt => {
                 Some(format!("/{} (all in its one line), then reboot", cmdline_txt(root)?))
             }
-            LoaderPlace::UBoot => u_boot::place(root).map(str::to_owned),
+            LoaderPlace::UBoot => u_boot::place(root),
         }
     }
 

@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! U-Boot: files that are read, to say what they lack, and that are not written. They have a label
-//! for each kernel, are made by a program, or are read by a script.
+//! for each kernel, are made by a program, or are read by a script. Where a program makes one, it is
+//! that program's own file that counts: what is written into the other is lost.
 
 use super::error::LoaderError;
-use super::layout::{CommandLine, Layout, Source};
-use super::line::{Quoting, is_closed};
+use super::layout::{CommandLine, Layout, Source, names};
+use super::line::{Piece, Quoting, is_closed};
+use super::variables::assignments;
 use host::HostRoot;
 use std::ops::Range;
 
-/// It makes extlinux.conf, of a file of its own.
+/// It makes extlinux.conf, of variables in files of its own.
 const UPDATE: &str = "usr/sbin/u-boot-update";
+const DEFAULTS: &str = "etc/default/u-boot";
+/// Folders of files that it reads after that one.
+const FRAGMENTS: [&str; 2] = ["usr/share/u-boot-menu/conf.d", "etc/u-boot-menu/conf.d"];
+const PARAMETERS: &str = "U_BOOT_PARAMETERS";
+/// What it takes where these are not set, unless it is that file.
+const UNSET: &str = "ro quiet";
+const CMDLINE: &str = "etc/kernel/cmdline";
 /// U-Boot looks for it before it looks for scripts, which read the other file.
 const EXTLINUX: &str = "boot/extlinux/extlinux.conf";
 const ARMBIAN: &str = "boot/armbianEnv.txt";
 const EXTRA: &str = "extraargs=";
 
 /// Where the arguments are written by hand, by the file that shows it.
-const PLACES: [(&str, &str); 3] = [
-    (UPDATE, "U_BOOT_PARAMETERS in /etc/default/u-boot, then sudo u-boot-update, and reboot"),
+const PLACES: [(&str, &str); 2] = [
     (
         EXTLINUX,
         "the line APPEND of the label that is booted in /boot/extlinux/extlinux.conf, then reboot",
@@ -26,12 +34,104 @@ const PLACES: [(&str, &str); 3] = [
 ];
 
 /// None where this machine does not have it.
-pub(super) fn place(root: &HostRoot) -> Option<&'static str> {
-    PLACES.iter().find(|(file, _)| root.path(file).exists()).map(|(_, place)| *place)
+pub(super) fn place(root: &HostRoot) -> Option<String> {
+    if is_updated(root) {
+        let file = parameters_file(root);
+        return Some(format!("{PARAMETERS} in /{file}, then {RUN}, and reboot"));
+    }
+    PLACES.iter().find(|(file, _)| root.path(file).exists()).map(|(_, place)| (*place).to_owned())
 }
 
-/// The file that U-Boot reads, and where in it the arguments stand.
+const RUN: &str = "sudo u-boot-update";
+
+/// Files of variables that u-boot-update reads, the last of which has the last word.
+fn variable_files(root: &HostRoot) -> Vec<String> {
+    let fragments = FRAGMENTS.iter().flat_map(|folder| {
+        let names = names(root, folder).unwrap_or_default();
+        let is_read = |name: &String| name.ends_with(".conf");
+        names.into_iter().filter(is_read).map(move |name| format!("{folder}/{name}"))
+    });
+    std::iter::once(DEFAULTS.to_owned()).chain(fragments).collect()
+}
+
+/// Whether a line says something of a variable.
+fn sets(line: &str, variable: &str) -> bool {
+    line.trim_start().strip_prefix(variable).is_some_and(|rest| rest.starts_with(['=', '+']))
+}
+
+/// Whether extlinux.conf is made by a program, which a variable switches off.
+fn is_updated(root: &HostRoot) -> bool {
+    const SWITCH: &str = "U_BOOT_UPDATE";
+    let texts: Vec<String> =
+        variable_files(root).iter().filter_map(|file| root.text(file).ok()).collect();
+    let lines = texts.iter().flat_map(|text| text.lines());
+    let last = lines.filter(|line| sets(line, SWITCH)).next_back();
+    let value = last.and_then(|line| line.split_once('=')).map(|(_, value)| value.trim());
+    let is_on = value.is_none_or(|value| ["true", ""].contains(&value.trim_matches(['"', '\''])));
+    root.path(UPDATE).exists() && is_on
+}
+
+/// The file with the variable that has the arguments, or in which it is to be set.
+fn parameters_file(root: &HostRoot) -> String {
+    let has = |file: &String| {
+        root.text(file).is_ok_and(|text| text.lines().any(|line| sets(line, PARAMETERS)))
+    };
+    variable_files(root).into_iter().rfind(has).unwrap_or_else(|| DEFAULTS.to_owned())
+}
+
+/// The file that U-Boot reads, and where in it the arguments stand; before it the one that it is
+/// made of.
 pub(super) fn layout(root: &HostRoot) -> Result<Layout, LoaderError> {
+    if !is_updated(root) {
+        return layout_of_boot(root);
+    }
+    if !root.path(EXTLINUX).exists() {
+        return Err(LoaderError::Unclear(format!("there is no /{EXTLINUX} yet")));
+    }
+    let (source, piece) = parameters(root)?;
+    let mut layout = Layout {
+        files: vec![source],
+        lines: vec![CommandLine { pieces: vec![piece], new_in: 0 }],
+        run: Some(RUN.to_owned()),
+        ..Layout::default()
+    };
+    // One that is not clear is made anew.
+    if let Ok(made) = layout_of_boot(root) {
+        layout.files.extend(made.files);
+        layout.lines.extend(made.lines.into_iter().map(|line| line.in_file(1)));
+    }
+    Ok(layout)
+}
+
+/// Where u-boot-update has the arguments that it puts into each label.
+fn parameters(root: &HostRoot) -> Result<(Source, Piece), LoaderError> {
+    let file = parameters_file(root);
+    let mut source = if root.path(&file).exists() {
+        Source::read(root, &file)?
+    } else {
+        Source { file: file.clone(), text: String::new(), extended: String::new() }
+    };
+    let unclear = |why: String| LoaderError::Unclear(format!("/{file}{why}"));
+    let last = |text: &str| {
+        let of = assignments(text, &[PARAMETERS]);
+        of.map(|mut all| all.pop()).map_err(|(line, why)| unclear(format!(", line {line}: {why}")))
+    };
+    let found = match last(&source.extended)? {
+        None if root.path(CMDLINE).exists() => {
+            return Err(unclear(format!(" leaves them to /{CMDLINE}")));
+        }
+        None => {
+            source.extend(&format!("{PARAMETERS}=\"{UNSET}\"\n"));
+            last(&source.extended)?
+        }
+        found => found,
+    };
+    let found = found.filter(|one| !one.adds);
+    let found = found.ok_or_else(|| unclear(" adds to what another file sets".to_owned()))?;
+    Ok((source, Piece { file: 0, range: found.range, quoting: found.quoting }))
+}
+
+fn layout_of_boot(root: &HostRoot) -> Result<Layout, LoaderError> {
     let file = if root.path(EXTLINUX).exists() { EXTLINUX } else { ARMBIAN };
     let mut source = Source::read(root, file)?;
     let range = if file == EXTLINUX { appended(&source.text) } else { Some(extra(&mut source)) };
@@ -128,11 +228,68 @@ mod tests {
             (ARMBIAN, format!("extraargs=quiet -- {all}"), &format!("add {all}")),
         ] {
             let machine = Machine::new(&[(file, &text)]);
-            let place = if file == EXTLINUX { AT_LABEL } else { PLACES[2].1 };
+            let place = if file == EXTLINUX { AT_LABEL } else { PLACES[1].1 };
             assert_eq!(error(machine.write()), format!("{BY_HAND}{todo}. Where: {place}"));
             assert_eq!(machine.plan(&[1, 2, 3]).files_with(&machine.root), [""; 0]);
             assert_eq!(machine.read(file), text);
         }
+    }
+
+    /// What was written into extlinux.conf was lost with the next kernel, and what its source had
+    /// already was to be added.
+    #[test]
+    fn the_file_that_survives_counts() {
+        let all = Machine::new(&[]).arguments().to_owned();
+        let (lacks, has) = (extlinux("ro quiet"), extlinux(&format!("ro quiet {all}")));
+        let of = |parameters: &str| format!("#U_BOOT_PROMPT=1\nU_BOOT_PARAMETERS={parameters}\n");
+        let with = of(&format!("\"ro {all}\""));
+        let machine = |defaults: &str, made: &str, others: &[(&str, &str)]| {
+            let mut files = vec![(UPDATE, ""), (EXTLINUX, made)];
+            files.extend((!defaults.is_empty()).then_some((DEFAULTS, defaults)));
+            files.extend(others);
+            Machine::new(&files)
+        };
+        let add = |file: &str| {
+            format!("add {all}. Where: U_BOOT_PARAMETERS in /{file}, then {RUN}, and reboot")
+        };
+        let lost = format!(
+            "/{EXTLINUX} has these arguments, and loses them as soon as u-boot-update makes it \
+             anew. Nothing was written. By hand: "
+        );
+        for defaults in [of("\"ro\""), of("'ro'"), of("ro"), "#nothing\n".to_owned(), String::new()]
+        {
+            let neither = machine(&defaults, &lacks, &[]);
+            let said = format!("{BY_HAND}{}", add(DEFAULTS));
+            assert_eq!(error(neither.write()), said, "{defaults}");
+            let made_alone = machine(&defaults, &has, &[]);
+            assert_eq!(error(made_alone.write()), format!("{lost}{}", add(DEFAULTS)), "{defaults}");
+            assert_eq!(made_alone.plan(&[1, 2, 3]).files_with(&made_alone.root), [""; 0]);
+        }
+        let not_made = machine(&with, &lacks, &[]).write().unwrap();
+        assert_eq!(
+            (not_made.right, not_made.run.as_deref()),
+            (vec![DEFAULTS.to_owned()], Some(RUN))
+        );
+        assert_eq!(not_made.notes, ["/boot/extlinux/extlinux.conf does not have them yet"]);
+        let both = machine(&with, &has, &[]);
+        let written = both.write().unwrap();
+        assert_eq!(written.right, [DEFAULTS, EXTLINUX]);
+        assert_eq!((written.run, written.notes), (None, Vec::new()));
+        assert_eq!(both.plan(&[1, 2, 3]).files_with(&both.root), [DEFAULTS, EXTLINUX]);
+        // A file that is read after it has the last word.
+        let fragment = "etc/u-boot-menu/conf.d/site.conf";
+        let of_fragment = machine(&with, &has, &[(fragment, &of("quiet"))]);
+        assert_eq!(error(of_fragment.write()), format!("{lost}{}", add(fragment)));
+        // What is made of others is read of no file: it goes by this boot.
+        for unclear in ["\"$U_BOOT_PARAMETERS quiet\"", "\"$(cat /x)\"", "\"a"] {
+            let said = error(machine(&of(unclear), &has, &[]).write());
+            assert!(said.starts_with(BY_HAND), "{said}");
+        }
+        // Switched off, it makes nothing.
+        let off = format!("U_BOOT_UPDATE=\"false\"\n{}", of("ro"));
+        assert_eq!(machine(&off, &has, &[]).write().unwrap().right, [EXTLINUX]);
+        let place = format!(". Where: {AT_LABEL}");
+        assert!(error(machine(&off, &lacks, &[]).write()).ends_with(&place));
     }
 
     /// It failed, with nothing to do.

@@ -5,6 +5,7 @@
 use super::error::{LoaderError, LoaderPlace};
 use super::journal::{self, Entry, Journal};
 use super::layout::{Layout, Source};
+use super::line::Quoting;
 use super::{entries, grub, line, replace};
 use crate::boot::BootPlan;
 use host::HostRoot;
@@ -110,28 +111,49 @@ impl BootPlan {
         Ok(LoaderWrite { place, files, right, run: layout.run, notes: layout.notes })
     }
 
-    /// What U-Boot's file lacks, which is not written.
+    /// What U-Boot's file lacks, or the one that it is made of, which are not written.
     fn on_u_boot(&self, root: &HostRoot) -> Result<LoaderWrite, LoaderError> {
         let place = LoaderPlace::UBoot;
         let what = "teiji does not write where this machine's boot loader has the kernel's \
-                    arguments";
+                    arguments"
+            .to_owned();
         let written_in = place.written_in(root);
         let Ok(layout) = place.layout(root) else {
-            return self.by_hand(Some(place), what.to_owned(), written_in);
+            return self.by_hand(Some(place), what, written_in);
         };
         let (source, piece) = (&layout.files[0], &layout.lines[0].pieces[0]);
-        let to = texts(&layout, self).remove(0);
-        let right = vec![source.file.clone()];
-        if to == source.text {
-            let (files, notes) = (Vec::new(), layout.notes);
-            return Ok(LoaderWrite { place: Some(place), files, right, run: layout.run, notes });
+        let texts = texts(&layout, self);
+        let is_right = |number: usize| texts[number] == layout.files[number].extended;
+        let made = layout.files.get(1).map(|made| (made.file.clone(), is_right(1)));
+        if is_right(0) {
+            let mut right = vec![source.file.clone()];
+            let (mut run, mut notes) = (layout.run, layout.notes);
+            match made {
+                Some((file, true)) => {
+                    right.push(file);
+                    run = None;
+                }
+                Some((file, false)) => notes.push(format!("/{file} does not have them yet")),
+                None => {}
+            }
+            return Ok(LoaderWrite { place: Some(place), files: Vec::new(), right, run, notes });
         }
+        let what = match made {
+            Some((file, true)) => format!(
+                "/{file} has these arguments, and loses them as soon as u-boot-update makes it \
+                 anew"
+            ),
+            _ => what,
+        };
+        let to = &texts[0];
         // Nothing else in the file is changed.
         let Range { start, end } = piece.range;
         let behind = source.extended.len() - end;
         let (now, to) = (&source.extended[start..end], &to[start..to.len() - behind]);
+        // A word without quotes gets them with the second argument.
+        let to = if piece.quoting == Quoting::Bare { to.trim_matches('"') } else { to };
         let (added, removed) = (line::added(now, to), line::added(to, now));
-        Err(todo(what.to_owned(), &added, &removed, written_in))
+        Err(todo(what, &added, &removed, written_in))
     }
 
     /// What is to be done where no file that can be read has the arguments: against those that the
