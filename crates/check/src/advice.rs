@@ -3,7 +3,7 @@
 //! go.
 
 use super::KernelConfig;
-use super::machine::{CheckOptions, Machine, Purpose};
+use super::machine::{CheckOptions, Machine};
 use super::recommended::{isolable_cpus, joined, only_with, recommended_arguments};
 use super::set_apart::SetApart;
 use super::sets::sorted;
@@ -36,7 +36,7 @@ impl Advice {
     /// than the running one's where one is given. None on a machine with one core, where nothing
     /// can be set apart.
     pub fn for_machine(root: &HostRoot, config: Option<KernelConfig>) -> Option<Advice> {
-        let options = CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 1, config };
+        let options = CheckOptions { priority: 1, config, ..CheckOptions::default() };
         advice(&Machine::new(root, &options))
     }
 }

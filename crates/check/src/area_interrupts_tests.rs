@@ -27,7 +27,7 @@ fn machine(isolated: &str, interrupts: &[Line<'_>]) -> tempfile::TempDir {
 
 fn finding(dir: &tempfile::TempDir, cpus: &[u32], id: &str) -> Option<Shown> {
     let cpus = Some(cpus.iter().copied().map(CpuId).collect());
-    let options = CheckOptions { purpose: Purpose::Robotics, cpus, priority: 90, config: None };
+    let options = CheckOptions { purpose: Purpose::Robotics, cpus, ..CheckOptions::default() };
     shown(&HostRoot::at(dir.path()), &options, id)
 }
 
@@ -271,7 +271,7 @@ fn all_interrupts_are_named() {
 fn a_sound_card_that_shares_its_line_is_named() {
     let seen = |purpose, row: &str| {
         let dir = machine("", &[Line(row, "0-3", "0")]);
-        let options = CheckOptions { purpose, cpus: None, priority: 90, config: None };
+        let options = CheckOptions { purpose, ..CheckOptions::default() };
         shown(&HostRoot::at(dir.path()), &options, "sound-interrupt").map(Shown::words)
     };
     let row = "16: 9 0 0 0 IO-APIC 16-fasteoi xhci_hcd, snd_hda_intel:card0, i801_smbus";

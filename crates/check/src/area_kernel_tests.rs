@@ -16,7 +16,7 @@ fn of_config(id: &str, text: &str) -> Shown {
     let path = dir.path().join(".config");
     std::fs::write(&path, text).unwrap();
     let config = Some(KernelConfig::from_file(&path).unwrap());
-    let options = CheckOptions { purpose: Purpose::Telco, cpus: None, priority: 90, config };
+    let options = CheckOptions { purpose: Purpose::Telco, config, ..CheckOptions::default() };
     shown(&HostRoot::at(dir.path()), &options, id).unwrap()
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Timer slack, of this process and of a program that is measured.
 
-use super::*;
 use crate::tests::threads::{Made, file, four_cpus, make};
 use crate::tests::trees::{Shown, shown};
 use crate::{CheckOptions, MeasuredProgram, RunCheck, Status};
@@ -12,8 +11,7 @@ use plan::CpuId;
 fn slack_is_of_ordinary_threads() {
     let dir = four_cpus("");
     let host = HostRoot::at(dir.path());
-    let options =
-        CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 90, config: None };
+    let options = CheckOptions::default();
     let found = || shown(&host, &options, "timer-slack");
     assert_eq!(found(), None);
     file(dir.path(), "proc/self/timerslack_ns", "50000\n");

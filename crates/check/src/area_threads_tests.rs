@@ -12,7 +12,7 @@ const DEADLINE: u32 = 6;
 
 fn options(cpus: &[u32], priority: u8) -> CheckOptions {
     let cpus = Some(cpus.iter().copied().map(CpuId).collect());
-    CheckOptions { purpose: Purpose::Measure, cpus, priority, config: None }
+    CheckOptions { cpus, priority, ..CheckOptions::default() }
 }
 
 fn finding(dir: &tempfile::TempDir, cpus: &[u32], priority: u8, id: &str) -> Shown {
@@ -272,7 +272,7 @@ fn audio_keeps_its_desktop_its_cpus_and_its_speed() {
     make(dir.path(), &Made { id: 70, name: "gnome-shell", policy: 0, ..Made::default() });
     file(dir.path(), "sys/devices/system/cpu/cpufreq/boost", "1");
     for (purpose, expected) in [(Purpose::Audio, Status::Ok), (Purpose::Measure, Status::Warn)] {
-        let options = CheckOptions { purpose, cpus: None, priority: 90, config: None };
+        let options = CheckOptions { purpose, ..CheckOptions::default() };
         let found = crate::findings(&HostRoot::at(dir.path()), &options);
         for id in ["desktop", "isolation", "turbo"] {
             let finding = found.iter().find(|finding| finding.id == id).unwrap();

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::tests::threads::{file, four_cpus};
     use crate::tests::trees::{Shown, shown};
-    use crate::{CheckOptions, Purpose, Status};
+    use crate::{CheckOptions, Status};
     use host::HostRoot;
 
     fn finding(
@@ -92,7 +92,7 @@ mod tests {
         id: &str,
     ) -> Option<(Status, String, String)> {
         let cpus = cpus.map(|cpus| cpus.iter().copied().map(CpuId).collect());
-        let options = CheckOptions { purpose: Purpose::Measure, cpus, priority: 90, config: None };
+        let options = CheckOptions { cpus, ..CheckOptions::default() };
         shown(&HostRoot::at(dir.path()), &options, id).map(Shown::words)
     }
 

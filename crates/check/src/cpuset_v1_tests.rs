@@ -5,7 +5,7 @@ use super::*;
 use crate::tests::cpusets::*;
 use crate::tests::threads::file;
 use crate::tests::trees::{Shown, shown};
-use crate::{CheckOptions, Purpose, Status};
+use crate::{CheckOptions, Status};
 use host::HostRoot;
 use tempfile::TempDir;
 
@@ -16,7 +16,7 @@ fn seen(dir: &TempDir, cpus: &[u32]) -> Option<(Status, String, String)> {
 
 fn options(cpus: &[u32]) -> CheckOptions {
     let cpus = Some(cpus.iter().copied().map(CpuId).collect());
-    CheckOptions { purpose: Purpose::Measure, cpus, priority: 90, config: None }
+    CheckOptions { cpus, ..CheckOptions::default() }
 }
 
 fn limits(dir: &TempDir, cpus: &[u32]) -> Option<CpusetLimits> {

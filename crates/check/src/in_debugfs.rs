@@ -115,8 +115,8 @@ pub(crate) fn hidden(
     Hidden::of(machine, file).seen(what, otherwise, &check, &folder)
 }
 
-/// The command that looks at the same as root.
-fn as_root(root: &HostRoot, options: &CheckOptions) -> String {
+/// The command that looks at the same as root, and prints it in the same way.
+pub fn as_root(root: &HostRoot, options: &CheckOptions) -> String {
     let mut command = "sudo teiji check".to_owned();
     if !root.is_system() {
         let root = root.path("").display().to_string();
@@ -131,6 +131,9 @@ fn as_root(root: &HostRoot, options: &CheckOptions) -> String {
     // Other ranks are of a run that is not under a real-time priority.
     if (1..=99).contains(&options.priority) && options.priority != Scheduling::DEFAULT.rank() {
         command += &format!(" -p {}", options.priority);
+    }
+    for flag in &options.output_flags {
+        command += &format!(" {}", quoted(flag));
     }
     command
 }
@@ -203,8 +206,12 @@ mod tests {
     /// It once looked at another machine, and for another use.
     #[test]
     fn the_command_for_root_looks_at_the_same() {
-        let options =
-            |purpose, cpus, priority| CheckOptions { purpose, cpus, priority, config: None };
+        let options = |purpose, cpus, priority| CheckOptions {
+            purpose,
+            cpus,
+            priority,
+            ..CheckOptions::default()
+        };
         // Of ordinary threads, and of those under SCHED_DEADLINE, there is none to be asked for.
         for priority in [90, 0, u8::MAX] {
             let plain = options(Purpose::Measure, None, priority);
@@ -214,5 +221,8 @@ mod tests {
         let root = HostRoot::at("/a board");
         let command = "sudo teiji check --root '/a board' --for telco -a 2-3 -p 42";
         assert_eq!(as_root(&root, &telco), command);
+        let output_flags = ["--advise", "--watch", "1s", "--json"].map(str::to_owned).to_vec();
+        let printed = CheckOptions { output_flags, ..telco };
+        assert_eq!(as_root(&root, &printed), format!("{command} --advise --watch 1s --json"));
     }
 }

@@ -103,6 +103,7 @@ pub use checks::{checks, cpus_on_time, finding, findings, set_apart_cpus};
 pub use config::KernelConfig;
 pub use cpuset_v1::{CpusetLimits, cpuset_limits};
 pub use finding::{Finding, Status};
+pub use in_debugfs::as_root;
 pub use interrupt_lines::{DeviceInterrupt, movable_interrupts};
 pub use isolating::highest_cpu;
 pub use machine::{CheckOptions, Machine, Purpose};

@@ -10,7 +10,7 @@ use super::sets::{sorted, without};
 use super::thread::{self, Thread};
 use host::{HostRoot, ProcessLines, cpu, kernel};
 use model::kernel_version;
-use plan::CpuId;
+use plan::{CpuId, Scheduling};
 use std::cell::OnceCell;
 use std::ops::Deref;
 
@@ -286,11 +286,26 @@ pub struct CheckOptions {
     pub priority: u8,
     /// The configuration of the kernel, where another than the running one's is asked about.
     pub config: Option<KernelConfig>,
+    /// Flags that change what `teiji check` prints and not what it finds: a command that it advises
+    /// has them too.
+    pub output_flags: Vec<String>,
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        CheckOptions {
+            purpose: Purpose::Measure,
+            cpus: None,
+            priority: Scheduling::DEFAULT.rank(),
+            config: None,
+            output_flags: Vec::new(),
+        }
+    }
 }
 
 impl CheckOptions {
     /// Of a machine that measures.
     pub(crate) fn to_measure(cpus: Option<Vec<CpuId>>, priority: u8) -> CheckOptions {
-        CheckOptions { purpose: Purpose::Measure, cpus, priority, config: None }
+        CheckOptions { cpus, priority, ..CheckOptions::default() }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct OneFinding {
 /// The finding of this name on a machine for packets, on these CPUs at priority 90.
 pub(crate) fn finding(root: &HostRoot, id: &str, cpus: Option<&[u32]>) -> Option<OneFinding> {
     let cpus = cpus.map(|cpus| cpus.iter().copied().map(CpuId).collect());
-    let options = CheckOptions { purpose: Purpose::Telco, cpus, priority: 90, config: None };
+    let options = CheckOptions { purpose: Purpose::Telco, cpus, ..CheckOptions::default() };
     let Shown { status, found, action, .. } = shown(root, &options, id)?;
     Some(OneFinding { status, found, action: action.unwrap_or_default() })
 }

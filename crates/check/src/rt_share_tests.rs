@@ -25,7 +25,7 @@ fn finding(
     id: &str,
 ) -> Option<(Status, String, String)> {
     let options =
-        CheckOptions { purpose, cpus: Some(vec![CpuId(2), CpuId(3)]), priority: 90, config: None };
+        CheckOptions { purpose, cpus: Some(vec![CpuId(2), CpuId(3)]), ..CheckOptions::default() };
     shown(&HostRoot::at(dir.path()), &options, id).map(Shown::words)
 }
 

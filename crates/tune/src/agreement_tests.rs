@@ -188,12 +188,7 @@ fn tuning_is_named_only_where_it_helps() {
         dir.path(),
         &Made { id: 71, name: "watchdogd", priority: 95, cpu: 1, flags: KERNEL, ..Made::default() },
     );
-    let options = CheckOptions {
-        purpose: Purpose::Measure,
-        cpus: Some(vec![CpuId(1)]),
-        priority: 90,
-        config: None,
-    };
+    let options = CheckOptions { cpus: Some(vec![CpuId(1)]), ..CheckOptions::default() };
     let guards = findings(&HostRoot::at(dir.path()), &options)
         .into_iter()
         .find(|finding| finding.id == "threads-above")

@@ -4,8 +4,8 @@
 
 use super::proposals::example_cpus;
 use check::{
-    CheckOptions, Machine, Purpose, Recommended, built_with, highest_cpu, isolable_cpus,
-    means_the_same, misspelled_arguments, recommended_arguments, repeated_arguments,
+    CheckOptions, Machine, Recommended, built_with, highest_cpu, isolable_cpus, means_the_same,
+    misspelled_arguments, recommended_arguments, repeated_arguments,
 };
 use host::HostRoot;
 use plan::{CpuId, CpuList};
@@ -58,7 +58,7 @@ impl BootPlan {
     /// # Errors
     /// When no CPU would be left for everything else, or none of them can be isolated.
     pub fn new(root: &HostRoot, cpus: Option<Vec<CpuId>>) -> Result<BootPlan, String> {
-        let options = CheckOptions { purpose: Purpose::Measure, cpus, priority: 90, config: None };
+        let options = CheckOptions { cpus, ..CheckOptions::default() };
         let mut machine = Machine::new(root, &options);
         if machine.text("proc/cmdline").is_none() {
             return Err(format!(

@@ -6,7 +6,7 @@ use super::journal::{self, Journal, Phase};
 use super::meanwhile::changed_since;
 use super::proposals::PROPOSALS;
 use super::{folder, never};
-use check::{CheckOptions, Finding, Machine, Status};
+use check::{CheckOptions, Finding, Machine, Status, as_root};
 use host::HostRoot;
 use model::{Phrase, check_text};
 
@@ -29,7 +29,7 @@ pub fn findings(root: &HostRoot, options: &CheckOptions) -> Vec<Finding> {
                 proposal.check == finding.id && !(proposal.propose)(&machine).is_empty()
             });
     }
-    findings.extend(left_over(root));
+    findings.extend(left_over(root, options));
     findings
 }
 
@@ -44,18 +44,18 @@ fn finding(status: Status, found: String, action: Option<&str>) -> Finding {
     }
 }
 
-fn left_over(root: &HostRoot) -> Option<Finding> {
+fn left_over(root: &HostRoot, options: &CheckOptions) -> Option<Finding> {
     let journal = match journal::left_over(root) {
         Ok(left) => left?,
         Err(error) => {
             let action = if error.contains("Permission denied") {
-                "sudo teiji check"
+                as_root(root, options)
             } else if error.contains("boot_id") {
-                "run teiji check outside of the container"
+                "run teiji check outside of the container".to_owned()
             } else {
-                "reboot, which undoes every change, and remove the file"
+                "reboot, which undoes every change, and remove the file".to_owned()
             };
-            return Some(finding(Status::Unknown, error, Some(action)));
+            return Some(finding(Status::Unknown, error, Some(&action)));
         }
     };
     let count = journal.changes();

@@ -75,7 +75,7 @@ mod tests {
     use crate::TuningOptions;
     use crate::tests::files::lay;
     use crate::tests::trees::shown;
-    use check::{CheckOptions, Purpose, Status};
+    use check::{CheckOptions, Status};
     use std::fs;
 
     const STATISTICS: &str = "proc/sys/vm/stat_interval";
@@ -91,8 +91,7 @@ mod tests {
             (COMPACTION, "20\n"),
         ]);
         let found = || {
-            let options =
-                CheckOptions { purpose: Purpose::Measure, cpus: None, priority: 90, config: None };
+            let options = CheckOptions::default();
             let finding = shown(&root, &options, "tuning").unwrap();
             (finding.status, finding.found)
         };

@@ -266,12 +266,7 @@ fn a_set_frequency_is_raised_as_check_advises() {
             .find(|entry| entry.file == file)
             .map(|entry| entry.from.as_str());
         assert_eq!(kept, expected.map(|_| speed));
-        let asked = CheckOptions {
-            purpose: Purpose::Measure,
-            cpus: Some(vec![CpuId(0)]),
-            priority: 90,
-            config: None,
-        };
+        let asked = CheckOptions { cpus: Some(vec![CpuId(0)]), ..CheckOptions::default() };
         let (.., advised) = crate::tests::trees::shown(&root, &asked, "governor").unwrap().words();
         assert_eq!(
             advised.contains("echo performance | sudo tee ")

@@ -5,7 +5,7 @@ use super::change::{Change, TuningPlan};
 use super::proposals::{self, PROPOSALS};
 use super::wanted::{Proposal, Wanted};
 use super::{never, propose_frequency, setting};
-use check::{CheckOptions, Machine, Purpose};
+use check::{CheckOptions, Machine};
 use host::HostRoot;
 use model::check_text;
 use plan::CpuId;
@@ -37,12 +37,8 @@ impl TuningPlan {
     /// machine.
     pub fn new(root: &HostRoot, options: &TuningOptions) -> Result<TuningPlan, String> {
         let priority = options.priority.unwrap_or(DEFAULT_PRIORITY);
-        let asked = CheckOptions {
-            purpose: Purpose::Measure,
-            cpus: options.cpus.clone(),
-            priority,
-            config: None,
-        };
+        let asked =
+            CheckOptions { cpus: options.cpus.clone(), priority, ..CheckOptions::default() };
         let machine = Machine::new(root, &asked);
         for name in options.also.iter().chain(&options.only).chain(&options.except) {
             known(name)?;

@@ -32,7 +32,7 @@ pub(crate) fn laid_out(text: &str) -> (tempfile::TempDir, CheckOptions) {
         after("-a").map(|list| list.split(',').map(|cpu| CpuId(cpu.parse().unwrap())).collect());
     let config = after("--kernel-config")
         .map(|file| KernelConfig::from_file(&dir.path().join(file)).unwrap());
-    (dir, CheckOptions { purpose, cpus, priority: 90, config })
+    (dir, CheckOptions { purpose, cpus, config, ..CheckOptions::default() })
 }
 
 /// What is found, in English.

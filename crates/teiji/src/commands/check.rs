@@ -87,7 +87,13 @@ pub fn run(args: &Args) -> CommandResult {
     let file = args.kernel_config.as_deref().or(args.kernel_image.as_deref());
     let config = file.map(KernelConfig::from_file).transpose().map_err(|error| anyhow!(error))?;
     let cpus = args.cpus.as_ref().map(|list| list.resolve(&root.online_cpus())).transpose()?;
-    let options = CheckOptions { purpose: args.purpose, cpus, priority: args.prio, config };
+    let options = CheckOptions {
+        purpose: args.purpose,
+        cpus,
+        priority: args.prio,
+        config,
+        output_flags: output_flags(args),
+    };
     let findings = tune::findings(&root, &options);
     let advice = args.advise.then(|| Advice::for_machine(&root, options.config.clone()));
     let watched = args.watch.map(|time| Watched::watch(&root, options.cpus.as_deref(), time));
@@ -109,6 +115,21 @@ pub fn run(args: &Args) -> CommandResult {
     }
     let is_bad = findings.iter().any(|finding| finding.status == Status::Bad);
     Ok(if is_bad { BAD } else { DONE })
+}
+
+/// As they were given: an advised command is to print the same.
+fn output_flags(args: &Args) -> Vec<String> {
+    let mut flags = Vec::new();
+    if args.advise {
+        flags.push("--advise".to_owned());
+    }
+    if let Some(time) = args.watch {
+        flags.extend(["--watch".to_owned(), Nanos::from(time).to_string()]);
+    }
+    if args.json {
+        flags.push("--json".to_owned());
+    }
+    flags
 }
 
 /// Those of a status, the worst first.
@@ -342,6 +363,24 @@ fn as_json(options: &CheckOptions, findings: &[Finding]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser as _;
+
+    #[derive(clap::Parser)]
+    struct Typed {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    /// The command for root printed a text where JSON was asked for.
+    #[test]
+    fn an_advised_command_prints_what_was_asked_for() {
+        let output_flags = |line: &str| {
+            let typed = Typed::parse_from(std::iter::once("check").chain(line.split(' ')));
+            output_flags(&typed.args).join(" ")
+        };
+        assert_eq!(output_flags("--json --watch 1 --advise"), "--advise --watch 1s --json");
+        assert_eq!(output_flags("--watch 1500ms -p 42"), "--watch 1500ms");
+    }
 
     /// Pasted with what followed it, a command wrote files of the names `and`, `log` and `in`.
     #[test]
