@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::{NamedTempFile, TempPath};
 
 /// Columns of a terminal that everything but commands fits.
-const WIDTH: usize = 80;
+pub const WIDTH: usize = 80;
 
 /// Set once standard output has no reader any more.
 static READER_GONE: AtomicBool = AtomicBool::new(false);

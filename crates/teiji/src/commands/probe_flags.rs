@@ -125,15 +125,16 @@ fn flag(setting: &'static ProbeSetting) -> Arg {
         .help(format!("{}{values}{default}", setting.help))
 }
 
-/// A probe's settings as the help of a verb has its options; empty where it has none.
-pub fn options(probe: &'static Probe) -> String {
+/// A probe's settings as the help of a verb has its options, in lines of so many columns; empty
+/// where it has none.
+pub fn options(probe: &'static Probe, columns: usize) -> String {
     if probe.settings.is_empty() {
         return String::new();
     }
     let command = Command::default()
         .disable_help_flag(true)
         .help_template("{options}")
-        .max_term_width(help::COLUMNS);
+        .max_term_width(columns);
     let options = command.args(probe.settings.iter().map(flag)).render_help();
     format!("Options of the probe {}:\n{options}\n", probe.name)
 }
@@ -147,6 +148,7 @@ pub fn options_of_named(words: &[OsString]) -> String {
         word => word.strip_prefix("--probe="),
     });
     let probes = named.flat_map(|names| names.split(',')).flat_map(probe::find);
+    let options = |probe| options(probe, help::COLUMNS);
     probes.map(options).filter(|text| !text.is_empty()).map(|text| format!("\n{text}")).collect()
 }
 

@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> CommandResult {
     let (name, example) = match all[..] {
         [one] => {
             text += "\n";
-            text += &probe_flags::options(one);
+            text += &probe_flags::options(one, output::WIDTH);
             (one.name, one.example.as_ref())
         }
         _ => {
@@ -59,7 +59,8 @@ pub fn run(args: &Args) -> CommandResult {
 
 /// What it measures, which options it has, what it needs, and whether that is here.
 fn as_text(probe: &Probe) -> String {
-    let mut text = format!("{:<NAME$}{}\n", probe.name, probe.summary);
+    let summary = output::indented(probe.summary, NAME);
+    let mut text = format!("{:<NAME$}{}", probe.name, &summary[NAME..]);
     let needs = format!("needs {}", probe.needs);
     let here = match probe.seen_to_lack() {
         Some(what) => format!("cannot measure here: {what}"),

@@ -54,6 +54,22 @@ fn exported(place: &TestFolder, name: &str) -> Vec<Vec<String>> {
     output.out.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
 
+#[test]
+fn what_is_said_of_probes_fits_a_terminal() {
+    let place = TestFolder::new();
+    let list = place.well("probes").out;
+    let is_name = |line: &&str| line.starts_with(|letter: char| letter.is_ascii_lowercase());
+    let names: Vec<&str> =
+        list.lines().filter(is_name).filter_map(|line| line.split(' ').next()).collect();
+    assert!(names.len() > 10, "{list}");
+    let each = names.iter().map(|name| place.well(&format!("probes {name}")).out);
+    for text in each.chain([list.clone()]) {
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{line}\nin {text}");
+        }
+    }
+}
+
 /// Where there is no co-kernel nothing tells a run whose probe was chosen from one whose probe was
 /// named.
 #[test]
