@@ -7,6 +7,7 @@ mod json;
 pub mod options;
 mod output;
 mod run;
+mod running;
 pub mod settings;
 mod status;
 pub mod translation;
