@@ -8,7 +8,7 @@
 use crate::{
     Host, Imported, Lab, LoadEvidence, ProbeStatement, Thread, Unknown, Warning, WithoutPeriod,
 };
-use plan::{CpuId, Nanos, Run, Scheduling};
+use plan::{CpuId, Length, Nanos, Run, Scheduling};
 use serde::{Deserialize, Serialize};
 
 /// The value of [`Document::format`].
@@ -118,6 +118,15 @@ impl Document {
     /// Whether it is an output of another program which leaves this out.
     pub fn lacks(&self, what: Unknown) -> bool {
         self.imported.as_ref().is_some_and(|imported| imported.lacks(what))
+    }
+
+    /// How long it was to measure. None where a file was read to its end, which is as long as it
+    /// is, and of another program's output.
+    pub fn length(&self) -> Option<Length> {
+        let is_left =
+            || self.warnings.iter().any(|warning| matches!(warning, Warning::StreamUnread { .. }));
+        let is_known = self.imported.is_none() && (!self.probe.from_file || is_left());
+        is_known.then_some(self.run.length)
     }
 
     /// Whether a period was looked for in vain: then none that was missed is known.

@@ -32,6 +32,10 @@ pub struct ProbeStatement {
     /// what was measured.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub only_observes: bool,
+    /// Whether a stream was a regular file, whose end is not the run's: how long the run was to be
+    /// says only until when it would have been read.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub from_file: bool,
 }
 
 /// Who took the times that a probe judges.
@@ -149,6 +153,7 @@ impl ProbeStatement {
             quantity: Quantity::Latency,
             period_ns: None,
             only_observes: false,
+            from_file: false,
         }
     }
 

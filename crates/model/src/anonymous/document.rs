@@ -102,6 +102,7 @@ impl Anonymiser<'_> {
             quantity: _,
             period_ns: _,
             only_observes: _,
+            from_file: _,
         } = statement;
         *name = self.ours("probe", name).into();
         // The samples are found by a column's name.

@@ -13,7 +13,8 @@ use crate::attachment::{Attachment, Linux};
 use crate::outcome::SampleError;
 use crate::sampler::{Awaited, EventSource};
 use crate::stream::{
-    Findings, Format, Input, Kind, Read, Record, Records, Series, Taken, absent, place_error,
+    Findings, Format, Input, Kind, Read, Record, Records, Series, Taken, absent, is_file,
+    place_error,
 };
 use crate::thread::{Launched, ThreadConfig};
 use model::{Column, ProbeStatement, Quantity, RowKind, Warning};
@@ -237,6 +238,7 @@ impl SetProbe for Settings {
             },
             period_ns,
             only_observes: true,
+            from_file: is_file(&self.from),
             ..ProbeStatement::cyclic()
         }
     }

@@ -53,6 +53,16 @@ pub(crate) fn place_error(from: &str) -> Option<&'static str> {
     Place::parse(from).err()
 }
 
+/// Whether a regular file is read from there.
+pub(crate) fn is_file(from: &str) -> bool {
+    let found = match Place::parse(from) {
+        Ok(Place::StandardInput) => rustix::fs::fstat(io::stdin()),
+        Ok(Place::Path(path)) => rustix::fs::stat(path),
+        _ => return false,
+    };
+    found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
+}
+
 pub(crate) struct Input {
     file: OwnedFd,
     /// What a serial port was set to.

@@ -12,7 +12,7 @@ mod records;
 mod series;
 
 pub(crate) use findings::Findings;
-pub(crate) use input::{Input, Read, absent, place_error};
+pub(crate) use input::{Input, Read, absent, is_file, place_error};
 pub use number::Number;
 pub use records::{Format, Record, Records};
 pub use series::{Kind, Series, Taken, Unreadable};

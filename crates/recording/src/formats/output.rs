@@ -246,6 +246,7 @@ impl Output {
             quantity: Quantity::Latency,
             period_ns: None,
             only_observes: true,
+            from_file: false,
         }
     }
 

@@ -106,11 +106,12 @@ pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
     let has_ended = |warning: &Warning| {
         matches!(warning, Warning::ProgramEnded { .. } | Warning::StreamEnded { .. })
     };
-    let (samples, duration) = match run.length {
+    let (samples, duration) = match document.length() {
         _ if document.warnings.iter().any(has_ended) => (None, None),
-        Length::Samples(n) => (Some(n.to_string()), None),
-        Length::DurationNs(duration) => (None, Some(duration.to_string())),
-        Length::Forever => (None, Some(Length::FOREVER.to_owned())),
+        None => (None, None),
+        Some(Length::Samples(n)) => (Some(n.to_string()), None),
+        Some(Length::DurationNs(duration)) => (None, Some(duration.to_string())),
+        Some(Length::Forever) => (None, Some(Length::FOREVER.to_owned())),
     };
     // Without the name of a distribution's package.
     let qemu =
@@ -119,7 +120,6 @@ pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
         let line = if imported.line == 1 { String::new() } else { format!(":{}", imported.line) };
         format!("{}{line}", imported.file)
     });
-    let (samples, duration) = if source.is_some() { (None, None) } else { (samples, duration) };
     let interval = of_threads(run.interval_ns.to_string()).or_else(|| {
         let is_said = document.imported.is_some() && run.interval_ns > Nanos(1);
         (is_said && !document.lacks(Unknown::Interval)).then(|| run.interval_ns.to_string())
@@ -250,6 +250,8 @@ mod tests {
             default_length: false,
         }];
         expected.remove(2);
+        assert_eq!(of(&document), expected);
+        (document.warnings, document.probe.from_file) = (Vec::new(), true);
         assert_eq!(of(&document), expected);
     }
 

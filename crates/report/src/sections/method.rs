@@ -4,10 +4,11 @@
 use crate::format::{self, count};
 use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
+use crate::sections::latencies::OrNothing;
 use crate::sections::rows::Rows;
 use crate::sections::{columns, imported};
 use model::{TakenBy, ThreadEvidence, Unknown};
-use plan::{Nanos, OverrunPolicy, command_line};
+use plan::{Length, Nanos, OverrunPolicy, command_line};
 
 /// One property of all recordings.
 pub(crate) struct MethodRow {
@@ -56,15 +57,15 @@ const OF_OUTPUT: [Text; 4] = [
 pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
     type Answer = fn(&Overview<'_>) -> String;
     let questions: [(Text, Answer); 20] = [
-        (texts::source_of_output, |o| imported::origin(o.document()).unwrap_or_default()),
-        (texts::not_said_by_output, |o| imported::lacking(o.document()).unwrap_or_default()),
-        (texts::values_of_output, |o| imported::resolution(o.document()).unwrap_or_default()),
-        (texts::in_words_of_output, |o| imported::says(o.document()).unwrap_or_default()),
+        (texts::source_of_output, |o| imported::origin(o.document()).or_nothing()),
+        (texts::not_said_by_output, |o| imported::lacking(o.document()).or_nothing()),
+        (texts::values_of_output, |o| imported::resolution(o.document()).or_nothing()),
+        (texts::in_words_of_output, |o| imported::says(o.document()).or_nothing()),
         (texts::recorded, |o| match o.document().started_at.as_str() {
             "" => tr!(not_known),
             time => time.to_owned(),
         }),
-        (texts::length_heading, length),
+        (texts::length_heading, |o| length(o).or_nothing()),
         (texts::interval_heading, interval),
         (PHASE, |o| match o.document().run.phase {
             phase if phase.is_none() => tr!(none),
@@ -122,22 +123,17 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
     let elsewhere =
         all.iter().all(|overview| overview.document().probe.taken_by() == TakenBy::AnotherMachine);
     let in_phases = all.iter().any(|overview| !overview.document().run.phase.is_none());
-    let any_lacks = |unknown| all.iter().any(|overview| overview.document().lacks(unknown));
-    let imported: Vec<bool> =
-        all.iter().map(|overview| overview.document().imported.is_some()).collect();
-    let (any_imported, all_imported) =
-        (imported.contains(&true), !imported.is_empty() && !imported.contains(&false));
-    let is_said = |name: &Text| {
-        (*name == texts::interval_heading && !any_lacks(Unknown::Interval))
-            || (*name == texts::scheduling_heading && !any_lacks(Unknown::Scheduling))
-    };
-    let is_asked = |name: &Text| {
-        let of_output = OF_OUTPUT.contains(name);
-        let of_measuring = OF_MEASURING.contains(name) || *name == texts::length_heading;
-        if of_output || (all_imported && of_measuring) {
-            return any_imported && (of_output || is_said(name));
-        }
-        !(elsewhere && OF_MEASURING.contains(name)) && (in_phases || *name != PHASE)
+    let has_length = all.iter().any(|overview| overview.document().length().is_some());
+    let is_imported = |overview: &Overview<'_>| overview.document().imported.is_some();
+    let (any_imported, all_imported) = (all.iter().any(is_imported), all.iter().all(is_imported));
+    let is_said = |unknown: Unknown| all.iter().all(|overview| !overview.document().lacks(unknown));
+    let is_asked = |name: &Text| match *name {
+        PHASE => in_phases,
+        texts::length_heading => has_length,
+        name if OF_OUTPUT.contains(&name) => any_imported,
+        texts::interval_heading if all_imported => is_said(Unknown::Interval),
+        texts::scheduling_heading if all_imported => is_said(Unknown::Scheduling),
+        name => !(elsewhere && OF_MEASURING.contains(&name)),
     };
     let asked = questions.into_iter().filter(|(name, _)| is_asked(name));
     if all.is_empty() { Vec::new() } else { asked.map(row).collect() }
@@ -147,16 +143,16 @@ fn yes(is: bool) -> String {
     if is { texts::yes } else { texts::no }.said().to_owned()
 }
 
-/// How long the run was to be.
-pub(crate) fn length(overview: &Overview<'_>) -> String {
-    let run = &overview.document().run;
-    match run.length {
-        plan::Length::Samples(n) => {
-            tr!(rows_of_each_thread, rows = Rows::from(overview.document().probe.rows).counted(n))
+/// How long the run was to be, unless it read a file to its end.
+pub(crate) fn length(overview: &Overview<'_>) -> Option<String> {
+    let document = overview.document();
+    Some(match document.length()? {
+        Length::Samples(n) => {
+            tr!(rows_of_each_thread, rows = Rows::from(document.probe.rows).counted(n))
         }
-        plan::Length::DurationNs(duration) => format::span(duration),
-        plan::Length::Forever => tr!(until_it_was_ended),
-    }
+        Length::DurationNs(duration) => format::span(duration),
+        Length::Forever => tr!(until_it_was_ended),
+    })
 }
 
 fn interval(overview: &Overview<'_>) -> String {

@@ -145,9 +145,7 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
     if document.probe.is_planned() && document.run.distance_ns.0 != 0 {
         parts[0] += &tr!(distance_for_each_further, distance = document.run.distance_ns);
     }
-    if !is_imported {
-        parts.push(tr!(length_planned, length = method::length(overview)));
-    }
+    parts.extend(method::length(overview).map(|length| tr!(length_planned, length)));
     parts.push(overview.load_added());
     let mut machine: Vec<&str> = Vec::new();
     machine.extend(host.kernel.as_deref());

@@ -525,6 +525,38 @@ fn sockets_are_read() {
     }
 }
 
+/// Of a file it was shown as if it had been measured. Of a pipe, which may go on, it is a setting.
+#[test]
+fn the_length_of_a_run_says_nothing_of_a_file() {
+    let _turn = beside_others();
+    let place = TestFolder::new();
+    std::fs::write(place.join("many"), lines((0..2_000_000_u64).map(|k| k * 1_000))).unwrap();
+    std::fs::write(place.join("log"), lines((0..5_000).map(|k| k * 5_000_000_u64))).unwrap();
+    for (name, line, is_file) in [
+        ("named", "\"$@\" --from log", true),
+        ("redirected", "\"$@\" < log", true),
+        ("piped", "cat log | \"$@\"", false),
+    ] {
+        let file = format!("{name}.teiji");
+        let mut command = place.command("sh");
+        let words = format!("measure --probe stream -q -d 20s -o {file}");
+        command.args(["-c", line, "sh", TEIJI]).args(words.split_whitespace());
+        let output = Running::start(command).end();
+        assert_eq!(output.code, Some(0), "{output:?}");
+        let stated = place.document(&file);
+        assert_eq!(stated.has("/probe/from_file"), is_file, "{name}");
+        place.well(&format!("report {file} -o x.html --md x.md"));
+        let (summary, page) = (place.well(&format!("show {file}")).out, place.read("x.md"));
+        assert_eq!(summary.contains("20 s planned"), !is_file, "{summary}");
+        assert_eq!(page.contains("| Length | 20 s |"), !is_file, "{page}");
+    }
+    // Where some of it was left, the run's length says why.
+    place.well("measure --probe stream --from many -q -d 1ms -o left.teiji");
+    assert!(place.well("show left.teiji").out.contains("1 ms planned"));
+    place.well("report named.teiji piped.teiji -o x.html --md x.md");
+    assert!(place.read("x.md").contains("| Length | – | 20 s |"), "{}", place.read("x.md"));
+}
+
 /// A plan measures a stream for each repeat, and of the page nothing says that this machine made
 /// the figures.
 #[test]
