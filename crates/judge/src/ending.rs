@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a run ended, and whether its recording shows all that it should have.
 
-use model::{Document, End, Examined, Recorded, State, Thread, Warning, contradictions};
+use model::{Accounted, Document, End, Examined, Recorded, State, Thread, Warning, contradictions};
 
 /// How a run ended, as plans, gates and exit codes see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,9 +49,14 @@ pub fn came_to_its_end(document: &Document) -> bool {
     matches!(ending(document), Ending::Planned | Ending::AtLatency)
 }
 
-/// Samples that found the ring full, of all threads.
-pub fn samples_lost(document: &Document) -> u64 {
-    document.threads.iter().map(|thread| thread.evidence.samples_lost).sum()
+/// Samples that were lost, of all threads; of one without samples as it counted them.
+pub fn samples_lost(recorded: &Recorded) -> u64 {
+    let threads = recorded.document.threads.iter().zip(&recorded.threads);
+    let lost = threads.map(|(thread, samples)| {
+        let accounted = Accounted::new(thread, samples);
+        accounted.map_or(thread.evidence.samples_lost, |accounted| accounted.lost)
+    });
+    lost.fold(0, u64::saturating_add)
 }
 
 /// Why a recording does not show all that it should have.
@@ -92,7 +97,7 @@ pub fn incomplete(recorded: &Recorded) -> Option<Incomplete> {
     if ending(document) != Ending::Planned {
         return Some(Incomplete::EndedEarly);
     }
-    let lost = samples_lost(document);
+    let lost = samples_lost(recorded);
     if lost > 0 {
         return Some(Incomplete::SamplesLost(lost));
     }

@@ -149,7 +149,7 @@ fn main() -> std::io::Result<()> {
     with_caveats.document.host.after = None;
     with_caveats.document.instrument.real_time = false;
     with_caveats.document.threads[0].scheduling = plan::Scheduling::OTHER;
-    with_caveats.document.threads[0].evidence.samples_lost = 12;
+    synthetic::lose_samples(&mut with_caveats.document.threads[0], 12);
     with_caveats.document.warnings = vec![synthetic::no_real_time()];
     std::fs::write(
         folder.join("caveats.html"),

@@ -4,8 +4,8 @@
 
 use model::{
     CpuFacts, Document, EventCounts, FORMAT, HistogramDocument, Host, HostFacts, Instrument, Lab,
-    LabFile, LabKernel, LabQemu, LoadEvidence, LoadOnCpu, QemuOrigin, Reached, Recorded, State,
-    Thread, ThreadEvidence, VERSION, Warning, WorstActivation,
+    LabFile, LabKernel, LabQemu, LoadEvidence, LoadOnCpu, QemuOrigin, Reached, Recorded, RowCounts,
+    State, Thread, ThreadEvidence, VERSION, Warning, WorstActivation,
 };
 use plan::{CpuId, Guest, GuestTime, Machine, Nanos, Policy, Run, Scheduling};
 use stats::{AfterOverrun, Span, Statistics, analyse, summarise};
@@ -473,6 +473,14 @@ pub fn lab(ns_per_instruction: Option<u64>) -> Lab {
         probe_left_open: false,
         default_cpus: None,
         host_ms: 12_000,
+    }
+}
+
+/// So many more samples woke the thread, and were lost: its samples do not show them.
+pub(crate) fn lose_samples(thread: &mut Thread, lost: u64) {
+    thread.evidence.samples_lost = lost;
+    if let Some(RowCounts::Planned(all)) = &mut thread.activations {
+        (all.due, all.on_time) = (all.due + lost, all.on_time + lost);
     }
 }
 

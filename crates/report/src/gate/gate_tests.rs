@@ -5,7 +5,7 @@ use super::words::{lacking, seen};
 use super::*;
 use crate::format;
 use crate::language::{Language, in_language};
-use crate::synthetic::Synthetic;
+use crate::synthetic::{Synthetic, lose_samples};
 use judge::{LimitSources, Verdict, judge};
 use model::{Beside, Column, State};
 use plan::Nanos;
@@ -245,7 +245,7 @@ fn a_column_without_samples_is_not_known() {
         assert!(judgement.lacking.unwrap().starts_with("the recording holds no samples"));
     }
     let mut lost = with_columns([&[5_000], &[1_000]], [&[0], &[0]]);
-    lost.recorded.document.threads[0].evidence.samples_lost = 1;
+    lose_samples(&mut lost.recorded.document.threads[0], 1);
     assert_eq!(judged("missed==0", &lost).verdict, Verdict::NotEnough);
 }
 
@@ -349,11 +349,7 @@ fn caveats_of_a_run_weaken_a_pass_and_not_a_failure() {
     assert!(passes.lacking.unwrap().starts_with("the run ended early"));
     assert_eq!(judged("max<70us", &examined).verdict, Verdict::Fail);
     examined.recorded.document.state = State::Complete;
-    let thread = &mut examined.recorded.document.threads[0];
-    thread.evidence.samples_lost = 2;
-    if let Some(model::RowCounts::Planned(all)) = &mut thread.activations {
-        (all.due, all.on_time) = (all.due + 2, all.on_time + 2);
-    }
+    lose_samples(&mut examined.recorded.document.threads[0], 2);
     assert_eq!(judged("max<100us", &examined).verdict, Verdict::NotEnough);
     assert_eq!(judged("lost==0", &examined).verdict, Verdict::Fail);
     assert_eq!(judged("lost<3", &examined).verdict, Verdict::Pass);
@@ -528,7 +524,7 @@ fn no_losses_are_known_of_whole_recordings_only() {
     assert_eq!(judged("lost==0", &cut).verdict, Verdict::NotEnough);
     // A limit that allows those there were.
     let mut known = examined(&latencies(2_000, &[]));
-    known.recorded.document.threads[0].evidence.samples_lost = 2;
+    lose_samples(&mut known.recorded.document.threads[0], 2);
     assert_eq!(judged("lost<5", &known).verdict, Verdict::Pass);
 }
 

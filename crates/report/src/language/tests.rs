@@ -2,7 +2,7 @@
 //! That nothing is left in English, and nothing is said differently than in English.
 
 use super::*;
-use crate::synthetic::Synthetic;
+use crate::synthetic::{Synthetic, lose_samples};
 use crate::{ChartOptions, Comparisons, GateReport, Matrix, Paint, PlanLength, Repeats, Report};
 use model::Examined;
 use stats::{AfterOverrun, ExactRequest, Span, analyse};
@@ -48,7 +48,7 @@ fn recordings() -> Vec<model::Recorded> {
     recordings[0].document.state = model::State::Stopped;
     recordings[0].document.end = Some(model::End::Guard { starved_ns: 2_000_000_000, cpu: None });
     recordings[1].document.load[1].off_target = true;
-    recordings[1].document.threads[0].evidence.samples_lost = 3;
+    lose_samples(&mut recordings[1].document.threads[0], 3);
     recordings[2].document.run.scheduling = plan::Scheduling::OTHER;
     recordings[3].document.instrument.real_time = false;
     recordings

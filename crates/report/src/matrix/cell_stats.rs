@@ -47,6 +47,8 @@ pub(super) struct CellStats {
     /// The smallest and the largest CPU use that each load reached, percent, in the loads' order.
     pub(super) reached: Vec<(f64, f64)>,
     pub(super) off_target: bool,
+    /// Samples that were lost, of all its runs.
+    lost: u64,
     texts: InEach<Texts>,
     /// Whether real-time scheduling was asked for and not granted.
     pub(super) denied: bool,
@@ -74,8 +76,10 @@ pub(super) struct Texts {
     /// Real-time scheduling that was asked for and not granted, or ordinary scheduling that was
     /// asked for.
     pub(super) rights: Option<String>,
+    /// How many samples were lost, of all its runs.
+    lost: Option<String>,
     /// What else a reader must know before the figures, each once.
-    pub(super) run_caveats: Vec<String>,
+    run_caveats: Vec<String>,
     /// What is wrong with its runs in a few letters each, for a column of the table.
     marks: Vec<String>,
     /// What else the machine did meanwhile: of each kind, the worst of all runs.
@@ -378,7 +382,12 @@ impl CellStats {
         let made_by = made_by(overview.document());
         let other = self.made_by.as_ref().is_some_and(|first| *first != made_by);
         self.made_by.get_or_insert(made_by);
-        self.texts.each(|texts| texts.add(overview, other, differ));
+        self.lost = self.lost.saturating_add(judge::samples_lost(overview.recorded));
+        let lost = self.lost;
+        self.texts.each(|texts| {
+            texts.add(overview, other, differ);
+            texts.lost = caveats::of_lost_samples(lost).map(|caveat| caveat.phrase);
+        });
     }
 
     /// In the current language.
@@ -402,7 +411,7 @@ impl CellStats {
     pub(super) fn is_whole(&self) -> bool {
         self.runs > 0
             && self.missing == 0
-            && self.texts().run_caveats.is_empty()
+            && self.texts().of_runs().next().is_none()
             && !self.off_target
             && !self.denied
     }
@@ -449,6 +458,11 @@ impl CellStats {
 }
 
 impl Texts {
+    /// What a reader must know of the runs themselves, beside the rights they had.
+    pub(super) fn of_runs(&self) -> impl Iterator<Item = &String> {
+        self.lost.iter().chain(&self.run_caveats)
+    }
+
     /// Adds those of one more run: `other`, it comes from another machine than the first; `differ`,
     /// the lab's repeats differ.
     fn add(&mut self, overview: &Overview<'_>, other: bool, differ: bool) {
@@ -466,8 +480,11 @@ impl Texts {
                 self.marks.push(mark);
             }
         }
-        // Rights and loads off target have lines of their own.
-        let has_line = |kind| matches!(kind, CaveatKind::RightsDenied | CaveatKind::LoadOffTarget);
+        // These have lines of their own.
+        let has_line = |kind| {
+            use CaveatKind::{LoadOffTarget, RightsDenied, SamplesLost};
+            matches!(kind, RightsDenied | LoadOffTarget | SamplesLost)
+        };
         let faults = faults.into_iter().filter(|fault| !has_line(fault.kind));
         let other = other.then(|| tr!(repeats_come_from_different));
         let differ = differ.then(|| tr!(repeats_in_lab_differ));

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::language::Language::English;
-use crate::synthetic::Synthetic;
+use crate::synthetic::{Synthetic, lose_samples};
 use judge::Gate;
 use model::Examined;
 use plan::Limit;
@@ -307,6 +307,26 @@ fn recordings_without_samples_are_runs_unless_all_is_equal() {
     assert_eq!((here.rows[0].runs, here.rows[0].identical), (4, 1));
 }
 
+/// It had a caveat for each number that one of its runs had, and none with its own.
+#[test]
+fn the_samples_lost_of_a_combination_are_those_of_its_runs() {
+    let mut matrix = Matrix::new(None, vec!["load".into()], [vec![None]].into_iter());
+    for (repeat, lost) in [(1, 2), (2, 3)] {
+        let mut run = Synthetic::idle().threads(1).seed(u64::from(repeat)).build();
+        lose_samples(&mut run.document.threads[0], lost);
+        // That more were lost than its rows leave room for, run.json alone says.
+        run.document.threads[0].evidence.samples_lost += 10;
+        matrix.add(0, repeat, run.clone());
+        matrix.add(0, repeat + 2, run);
+    }
+    let combination = &matrix.json()["combinations"][0];
+    assert_eq!((&combination["lost"], matrix.rows[0].identical), (&json!(5), 2));
+    let of_lost = |caveat: &&Value| caveat.as_str().is_some_and(|text| text.contains("lost"));
+    let caveats: Vec<&Value> =
+        combination["caveats"].as_array().unwrap().iter().filter(of_lost).collect();
+    assert_eq!(caveats, [&json!("5 samples lost, with unknown latencies")]);
+}
+
 #[test]
 fn noise_is_a_column_where_loops_polled() {
     let mut matrix = Matrix::new(
@@ -319,11 +339,7 @@ fn noise_is_a_column_where_loops_polled() {
     polled.document.threads[0].polling =
         Some(model::Polling { polled_ns: 1_000_000, readings: 9, resolution_ns: None });
     matrix.add(0, 1, polled.clone());
-    let thread = &mut polled.document.threads[0];
-    thread.evidence.samples_lost = 1;
-    if let Some(model::RowCounts::Planned(all)) = &mut thread.activations {
-        (all.due, all.on_time) = (all.due + 1, all.on_time + 1);
-    }
+    lose_samples(&mut polled.document.threads[0], 1);
     matrix.add(1, 1, polled);
     let text = matrix.text(English);
     assert!(

@@ -397,7 +397,7 @@ impl Matrix {
     /// The caveats, each once, with its rows.
     fn caveat_notes(&self) -> Vec<String> {
         let known = grouped(self.rows.iter().flat_map(|row| {
-            let caveats = row.texts().rights.iter().chain(&row.texts().run_caveats);
+            let caveats = row.texts().rights.iter().chain(row.texts().of_runs());
             caveats.map(move |text| (text, row))
         }));
         let (known, further) = known.split_at(known.len().min(MAX_CAVEATS));

@@ -4,7 +4,7 @@
 use super::*;
 use crate::language::Language::English;
 use crate::page::MAX_BYTES;
-use crate::synthetic::Synthetic;
+use crate::synthetic::{Synthetic, lose_samples};
 use serde_json::{Value, json};
 
 fn plan(kernels: usize, loads: usize, repeats: u32) -> Matrix {
@@ -21,7 +21,7 @@ fn plan(kernels: usize, loads: usize, repeats: u32) -> Matrix {
             // Of a large plan, every run has a caveat.
             if kernels > 10 {
                 recorded.document.threads[0].scheduling = plan::Scheduling::OTHER;
-                recorded.document.threads[0].evidence.samples_lost = seed;
+                lose_samples(&mut recorded.document.threads[0], seed);
                 recorded.document.warnings =
                     vec![model::Warning::SamplesLost { thread: 0, lost: seed, woken: 2_000 }];
             }

@@ -239,7 +239,7 @@ fn figures(all: &Figures<'_>) -> Map<String, Value> {
 fn caveats(row: &CellStats) -> Vec<&str> {
     let texts = row.texts();
     let caveats = texts.caveats.iter().map(|caveat| &caveat.phrase);
-    texts.rights.iter().chain(&texts.run_caveats).chain(caveats).map(String::as_str).collect()
+    texts.rights.iter().chain(texts.of_runs()).chain(caveats).map(String::as_str).collect()
 }
 
 fn published_json(run: &PublishedRun) -> Value {

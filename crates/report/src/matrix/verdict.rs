@@ -82,7 +82,7 @@ impl Matrix {
 
     /// How many combinations have caveats of their own.
     pub(super) fn with_caveats(&self) -> usize {
-        self.rows.iter().filter(|row| !row.texts().run_caveats.is_empty()).count()
+        self.rows.iter().filter(|row| row.texts().of_runs().next().is_some()).count()
     }
 
     /// In how many a load was off target.

@@ -284,9 +284,8 @@ pub(crate) fn ordinary(document: &Document) -> Option<String> {
     (!asked.policy.is_real_time() && document.probe.taken_by() == TakenBy::OwnThreads).then(granted)
 }
 
-/// What is wrong with the run itself, as far as its document says it.
-fn faults_of_run(document: &Document) -> Vec<Caveat> {
-    let lost = judge::samples_lost(document);
+/// What is wrong with the run itself, as far as its document says it. `lost`: its samples that were.
+fn faults_of_run(document: &Document, lost: u64) -> Vec<Caveat> {
     let all = [
         denied(document).map(|how| {
             let phrase = tr!(no_real_time_rights_how, how);
@@ -297,16 +296,21 @@ fn faults_of_run(document: &Document) -> Vec<Caveat> {
             Caveat::new(CaveatKind::LowerPriority, phrase, tr!(lower_priority_in_short))
         }),
         cut_short(document).map(|how| Caveat::new(CaveatKind::CutShort, how, tr!(cut_short))),
-        (lost > 0).then(|| {
-            let phrase = incomplete_reason(Incomplete::SamplesLost(lost));
-            Caveat::new(CaveatKind::SamplesLost, phrase, tr!(samples_lost)).of_size(lost)
-        }),
+        of_lost_samples(lost),
         loads::all_off_target(document).map(|which| {
             let phrase = tr!(load_off_target_which, which);
             Caveat::new(CaveatKind::LoadOffTarget, phrase, tr!(load_off_target))
         }),
     ];
     all.into_iter().flatten().collect()
+}
+
+/// Samples that were lost of a run, or of all runs of a combination.
+pub(crate) fn of_lost_samples(lost: u64) -> Option<Caveat> {
+    (lost > 0).then(|| {
+        let phrase = incomplete_reason(Incomplete::SamplesLost(lost));
+        Caveat::new(CaveatKind::SamplesLost, phrase, tr!(samples_lost)).of_size(lost)
+    })
 }
 
 /// What is wrong with the run, with its samples, or with what was followed.
@@ -332,7 +336,8 @@ pub(crate) fn faults(recorded: &Recorded) -> Vec<Caveat> {
         Caveat::new(CaveatKind::Contradicts, phrase, tr!(contradicts_samples))
     });
     let of_samples = contradicts.into_iter().chain(reason);
-    faults_of_run(&recorded.document).into_iter().chain(of_samples).collect()
+    let of_run = faults_of_run(&recorded.document, judge::samples_lost(recorded));
+    of_run.into_iter().chain(of_samples).collect()
 }
 
 /// What is bad about how the machine was set up.
@@ -395,7 +400,9 @@ fn all_of(overview: &Overview<'_>) -> Vec<Caveat> {
 
 /// What a single run must not be read without, in a few letters each.
 pub(crate) fn in_short(document: &Document) -> Vec<String> {
-    let all = faults_of_run(document).into_iter().chain(collect(document));
+    let lost = document.threads.iter().map(|thread| thread.evidence.samples_lost);
+    let lost = lost.fold(0, u64::saturating_add);
+    let all = faults_of_run(document, lost).into_iter().chain(collect(document));
     all.map(|caveat| caveat.short).collect()
 }
 

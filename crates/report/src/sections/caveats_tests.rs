@@ -2,7 +2,7 @@
 //! Caveats, line by line.
 
 use super::*;
-use crate::synthetic::Synthetic;
+use crate::synthetic::{Synthetic, lose_samples};
 use model::{BusyProcess, Processes};
 
 #[test]
@@ -127,8 +127,8 @@ fn of_several_recordings_the_worst_is_named() {
     );
     // It was that of the first, whichever had lost how many.
     let [mut few, mut many] = [(); 2].map(|()| Synthetic::idle().build());
-    few.document.threads[0].evidence.samples_lost = 3;
-    many.document.threads[0].evidence.samples_lost = 12_000;
+    lose_samples(&mut few.document.threads[0], 3);
+    lose_samples(&mut many.document.threads[0], 12_000);
     let lost = "idle (2) (the worst of 2 such recordings): 12,000 samples lost, with unknown \
                 latencies";
     assert!(lines(&[few, many]).contains(&lost.to_owned()));

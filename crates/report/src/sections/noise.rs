@@ -109,11 +109,7 @@ mod tests {
         recorded.document.run.probe_settings.insert("threshold".to_owned(), "100ms".to_owned());
         let text = words(&recorded).remove(0).1;
         assert!(text.ends_with("than 25 ns. Only gaps above 100ms are recorded"), "{text}");
-        let thread = &mut recorded.document.threads[0];
-        thread.evidence.samples_lost = 1;
-        if let Some(model::RowCounts::Planned(all)) = &mut thread.activations {
-            (all.due, all.on_time) = (all.due + 1, all.on_time + 1);
-        }
+        crate::synthetic::lose_samples(&mut recorded.document.threads[0], 1);
         let text = words(&recorded).remove(0).1;
         assert!(text.starts_with("at least 0.0250 % of"), "{text}");
     }

@@ -226,7 +226,7 @@ fn caveats_are_lines_the_worst_first() {
     document.state = State::Running;
     document.instrument.real_time = false;
     document.threads[0].scheduling = plan::Scheduling::OTHER;
-    document.threads[0].evidence.samples_lost = 12;
+    synthetic::lose_samples(&mut document.threads[0], 12);
     document.load_off_target = true;
     let load: plan::LoadSpec = "cpu@50%".parse().unwrap();
     let steady = model::Steady::RunningForNs(Nanos::from_secs(1));

@@ -2,7 +2,7 @@
 //! What the summary in a terminal says, line by line.
 
 use super::*;
-use crate::synthetic::Synthetic;
+use crate::synthetic::{Synthetic, lose_samples};
 use crate::terminal::text::WIDTH;
 use model::State;
 
@@ -46,7 +46,7 @@ samples.
 
 const WITH_CAVEATS: &str = "\
 Worst wake-up 83.4 µs, SCHED_OTHER instead of SCHED_FIFO 90, no load added
-2 of 2 activations on time.
+5 of 5 activations on time.
 
 ✗ Incomplete: cut off, and at most its last second is missing
 ✗ 3 samples lost, with unknown latencies
@@ -56,7 +56,7 @@ idle: cyclic, every 1ms, 2 activations of each thread planned, no load added
 SCHED_OTHER on Linux 6.1.0-37-amd64, voluntary (PREEMPT_DYNAMIC)
 
 thread  cpu  due  on-time  late  skipped   min  mean   p50  p99  p99.9   max
-     0    0    2        2     0        0  10.0  46.7  10.0    –      –  83.4
+     0    0    5        5     0        0  10.0  46.7  10.0    –      –  83.4
 
 µs as measured; – too few samples; without 100 ms of warm-up
 
@@ -118,7 +118,7 @@ fn caveats_stand_between_the_headline_and_the_table() {
     recorded.document.state = State::Running;
     recorded.document.instrument.real_time = false;
     recorded.document.threads[0].scheduling = plan::Scheduling::OTHER;
-    recorded.document.threads[0].evidence.samples_lost = 3;
+    lose_samples(&mut recorded.document.threads[0], 3);
     recorded.document.warnings = vec![crate::synthetic::no_real_time()];
     let output = output(&recorded);
     assert_eq!(output, WITH_CAVEATS, "\n{output}");
