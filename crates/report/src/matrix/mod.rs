@@ -64,8 +64,10 @@ const MAX_RETAINED: usize = 256;
 #[derive(Debug, Default)]
 pub struct Matrix {
     title: Option<String>,
-    /// Kernels of boots that were measured and that the plan does not ask for.
+    /// Kernels of boots that were measured and that the plan does not ask for; of several plans,
+    /// none of them.
     pub unplanned: BTreeSet<String>,
+    pub are_several_plans: bool,
     factors: Vec<Factor>,
     /// Places of the factors that take more than one value.
     varied: Vec<usize>,
@@ -167,9 +169,15 @@ impl Matrix {
         if self.unplanned.is_empty() {
             return self.title.clone();
         }
-        let title = self.title.as_deref().unwrap_or_else(|| texts::a_plan.said());
+        let untitled = if self.are_several_plans { texts::several_plans } else { texts::a_plan };
+        let title = self.title.as_deref().unwrap_or_else(|| untitled.said());
         let kernels: Vec<&str> = self.unplanned.iter().map(String::as_str).collect();
-        Some(tr!(title_of_unplanned, title, kernels = kernels.join(texts::comma.said())))
+        let kernels = kernels.join(texts::comma.said());
+        Some(if self.are_several_plans {
+            tr!(title_of_unplanned_by_any, title, kernels)
+        } else {
+            tr!(title_of_unplanned, title, kernels)
+        })
     }
 
     /// The value that a factor has in a row; none where the combination does not say.

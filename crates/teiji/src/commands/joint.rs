@@ -26,6 +26,7 @@ pub struct Joint {
     limits: PlanLimits,
     incomplete: Vec<String>,
     unplanned: BTreeSet<String>,
+    are_several_plans: bool,
 }
 
 /// The table of what was named, a folder of a plan among it.
@@ -51,13 +52,49 @@ struct Entry {
     recording: Option<PathBuf>,
 }
 
+/// The kernels that plans were measured on.
+#[derive(Default)]
+struct Boots {
+    /// As each plan asks for it, by its text.
+    asked_for: BTreeMap<String, BTreeSet<String>>,
+    /// As a plan, which is named first, does not.
+    unplanned: BTreeSet<(String, String)>,
+}
+
+impl Boots {
+    /// Adds a folder's; `unplanned`: its kernel, if its plan does not ask for that boot.
+    fn add(&mut self, plan: &str, runs: &[Entry], unplanned: Option<String>) {
+        let asked_for = self.asked_for.entry(plan.to_owned()).or_default();
+        match unplanned {
+            Some(kernel) => drop(self.unplanned.insert((plan.to_owned(), kernel))),
+            None => asked_for.extend(runs.iter().filter_map(Entry::kernel)),
+        }
+    }
+
+    /// Those that no other plan asks for either.
+    fn unplanned(&self) -> BTreeSet<String> {
+        let is_of_another = |plan: &String, kernel: &String| {
+            self.asked_for.iter().any(|(other, kernels)| other != plan && kernels.contains(kernel))
+        };
+        let unplanned = self.unplanned.iter().filter(|(plan, kernel)| !is_of_another(plan, kernel));
+        unplanned.map(|(_, kernel)| kernel.clone()).collect()
+    }
+}
+
+impl Entry {
+    /// That it was measured on; none of one without a recording.
+    fn kernel(&self) -> Option<String> {
+        self.recording.as_ref().and_then(|_| self.settings.get(ALWAYS)).cloned()
+    }
+}
+
 impl Joint {
     /// Reads what was named, without samples.
     pub fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
         let mut entries = Vec::new();
         let mut titles = Vec::new();
         let mut incomplete = Vec::new();
-        let mut unplanned = BTreeSet::new();
+        let mut boots = Boots::default();
         for one in all_named(paths)? {
             match one {
                 Named::Recording(path) => {
@@ -66,10 +103,11 @@ impl Joint {
                 }
                 Named::Plan(path) => {
                     let begun = Begun::read(&path)?;
-                    entries.extend(of_plan(&begun)?);
+                    let runs = of_plan(&begun)?;
+                    boots.add(&run::text(&path)?, &runs, begun.unplanned);
+                    entries.extend(runs);
                     titles.push(begun.plan.title);
                     incomplete.extend(begun.incomplete);
-                    unplanned.extend(begun.unplanned);
                 }
             }
         }
@@ -80,7 +118,15 @@ impl Joint {
         let title = if titles.len() == 1 { titles.pop().flatten() } else { None };
         let keys = varied(&entries);
         let rows = rows(&keys, entries);
-        Ok(Joint { title, keys, rows, limits: PlanLimits::read(paths)?, incomplete, unplanned })
+        Ok(Joint {
+            title,
+            keys,
+            rows,
+            limits: PlanLimits::read(paths)?,
+            incomplete,
+            unplanned: boots.unplanned(),
+            are_several_plans: boots.asked_for.len() > 1,
+        })
     }
 
     /// The table of all of it.
@@ -93,6 +139,7 @@ impl Joint {
         }
         matrix.incomplete.clone_from(&self.incomplete);
         matrix.unplanned.clone_from(&self.unplanned);
+        matrix.are_several_plans = self.are_several_plans;
         let repeats = self.rows.iter().enumerate().flat_map(|(place, row)| {
             let recordings = row
                 .recordings
@@ -328,6 +375,7 @@ mod tests {
             limits: PlanLimits::default(),
             incomplete: Vec::new(),
             unplanned: BTreeSet::new(),
+            are_several_plans: false,
         };
         let sets = |joint: &Joint| -> Vec<(String, Vec<String>, bool)> {
             let (factor, sets) = joint.alike().unwrap();

@@ -541,6 +541,20 @@ fn a_kernel_that_is_not_in_the_plan_is_named_once() {
         serde_json::from_str(&place.well("show board --json").out).unwrap();
     assert_eq!(json["title"], serde_json::Value::Null);
     assert_eq!(json["unplanned_kernels"], serde_json::json!([release]));
+
+    // Beside the runs of a plan that asks for it, and of one that does not either.
+    let other = text.replace("9.9.9-rt", &release).replace("samples = 20", "samples = 30");
+    std::fs::write(place.join("other.toml"), other).unwrap();
+    place.well("run --here other.toml -q -o asked");
+    let json: serde_json::Value =
+        serde_json::from_str(&place.well("show board asked --json").out).unwrap();
+    assert_eq!(json["unplanned_kernels"], serde_json::json!([]));
+    std::fs::write(place.join("third.toml"), text.replace("20", "40")).unwrap();
+    place.well("run --here third.toml -q -o third");
+    let shown = place.well("show board third").out;
+    let title = shown.split("\n\n").next().unwrap().replace('\n', " ");
+    let said = format!("Several plans (with {release}, booted as none of the plans asks for)");
+    assert_eq!(title, said);
 }
 
 /// A machine without Xenomai measures the rest, and says what it cannot; nothing but that is an
