@@ -15,11 +15,11 @@ use system::ScratchFolder;
 #[command(after_help = HELP)]
 pub struct Args {
     /// Files with outputs of other programs, also within a log or a page; archives of such
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required_unless_present = "list", value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The folder that gets a recording of each output; made if it is not there
-    #[arg(short, long, value_name = "DIR")]
-    output: PathBuf,
+    #[arg(short, long, required_unless_present = "list", value_name = "DIR")]
+    output: Option<PathBuf>,
     /// Look for this format alone
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
@@ -60,13 +60,13 @@ pub fn run(args: &Args) -> CommandResult {
     };
     let format = args.format.as_ref().map(known).transpose()?;
     let options = ImportOptions { format, unit_ns: args.unit };
-    let is_new = !args.output.exists();
-    fs::create_dir_all(&args.output)
-        .with_context(|| format!("cannot make the folder {}", args.output.display()))?;
-    let result = into(args, options);
+    let Some(to) = &args.output else { refuse!("name a folder for the recordings with -o") };
+    let is_new = !to.exists();
+    fs::create_dir_all(to).with_context(|| format!("cannot make the folder {}", to.display()))?;
+    let result = into(args, to, options);
     if is_new && !matches!(&result, Ok((made, _)) if !made.is_empty()) {
         // Nothing was put there.
-        let _ = fs::remove_dir(&args.output);
+        let _ = fs::remove_dir(to);
     }
     let (made, failed) = result?;
     for (path, line) in &made {
@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> CommandResult {
     let files = output::counted(args.files.len() - failed, "file");
     say!("Imported: {} of {files}", output::counted(made.len(), "recording"));
     if !made.is_empty() {
-        say!("Next: {}", command(&[&"show", &args.output]));
+        say!("Next: {}", command(&[&"show", to]));
     }
     Ok(if failed == 0 { DONE } else { BAD_INPUT })
 }
@@ -92,9 +92,13 @@ fn list() -> String {
 
 /// Imports all into a folder beside, and then puts all of them in their place. What became a
 /// recording and what it was, and how many files could not be read.
-fn into(args: &Args, options: ImportOptions) -> Result<(Vec<(PathBuf, String)>, usize), Failure> {
+fn into(
+    args: &Args,
+    to: &Path,
+    options: ImportOptions,
+) -> Result<(Vec<(PathBuf, String)>, usize), Failure> {
     // On the same disk, so that recordings only change their names.
-    let staging = Staging::new(&args.output)?;
+    let staging = Staging::new(to)?;
     let mut names = Names::default();
     let (mut made, mut failed) = (Vec::new(), 0);
     for (number, file) in args.files.iter().enumerate() {
@@ -103,7 +107,7 @@ fn into(args: &Args, options: ImportOptions) -> Result<(Vec<(PathBuf, String)>, 
                 for one in &found {
                     let name = names.of(file, one, found.len());
                     let what = format!("{}, line {}", one.format, one.line);
-                    made.push((one.recording.clone(), args.output.join(name), what));
+                    made.push((one.recording.clone(), to.join(name), what));
                 }
             }
             Err(error) if args.keep_going => {

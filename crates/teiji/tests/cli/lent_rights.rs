@@ -103,6 +103,7 @@ fn command_line(verb: &str, place: &TestFolder) -> Vec<String> {
         "lint" => "lint cyclictest -t".to_owned(),
         "lab" => format!("lab rerun {}/nothing", place.path().display()),
         "export" => format!("export --samples {}/nothing", place.path().display()),
+        "import" => format!("import {0}/nothing -o {0}/open/made", place.path().display()),
         "gate" => format!("gate {}/nothing --limit max<1ms", place.path().display()),
         "anonymise" => {
             format!("anonymise {0}/nothing -o {0}/open/sent.teiji", place.path().display())

@@ -25,6 +25,7 @@ mod edited_numbers;
 mod explain;
 mod faults;
 mod hostile;
+mod import;
 mod intervals;
 mod jitter;
 mod judging;

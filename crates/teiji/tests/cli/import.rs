@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Outputs of other programs, imported, and read in the place of recordings.
+
+use crate::support::{TestFolder, beside_others};
+use serde_json::Value;
+
+const HISTOGRAM: &str = "# /dev/cpu_dma_latency set to 0us\n# Histogram\n000004 000900\t000500\n\
+                         000005 000090\t000400\n000009 000008\t000100\n# Total: 000000998 \
+                         000001000\n# Min Latencies: 00004 00004\n# Avg Latencies: 00004 00004\n\
+                         # Max Latencies: 00070 00009\n# Histogram Overflows: 00002 00000\n\
+                         # Histogram Overflow at cycle number:\n# Thread 0: 00017 00500\n\
+                         # Thread 1:\n";
+const SAMPLES: &str = "       0:       0:       5\n       0:       1:       7\n       0:       2:     \
+                       900\n       0:       3:       6\n";
+
+fn place() -> TestFolder {
+    let place = TestFolder::new();
+    let file = |name: &str, text: &str| std::fs::write(place.join(name), text).unwrap();
+    file("hist.txt", HISTOGRAM);
+    file("log.md", &format!("# A page\n```\n$ cyclictest -v\n{SAMPLES}```\nand\n\n{HISTOGRAM}"));
+    file("none.txt", "Nothing that anybody measured.\n");
+    file("damaged.txt", "# Histogram\n000002 000001\n000001 000001\n");
+    place
+}
+
+#[test]
+fn each_output_becomes_a_recording() {
+    let _turn = beside_others();
+    let place = place();
+    let said = place.well("import hist.txt log.md -o all").out;
+    assert!(said.contains("Imported: 3 recordings of 2 files\nNext: teiji show all"), "{said}");
+    let names = ["hist.txt.teiji", "log.md-4.teiji", "log.md-12.teiji"];
+    for name in names {
+        place.well(&format!("verify all/{name}"));
+        place.well(&format!("report all/{name} -o {name}.html"));
+        assert!(!place.read(&format!("{name}.html")).contains("NaN"), "{name}");
+    }
+    assert_eq!(std::fs::read_dir(place.join("all")).unwrap().count(), 3, "nothing else is left");
+    let document: Value =
+        serde_json::from_str(&place.well("show all/log.md-4.teiji --json").out).unwrap();
+    assert_eq!(document["imported"]["line"], 4);
+    assert_eq!(
+        document["imported"]["unknown"],
+        serde_json::json!(["interval", "scheduling", "start", "load"])
+    );
+    assert_eq!(document["command_line"], serde_json::json!(["cyclictest", "-v"]));
+    assert_eq!(document["threads"][0]["latency_ns"]["max"], 900_000);
+    let table = place.well("show all").out;
+    assert!(table.contains("hist.txt") && table.contains("log.md:12"), "{table}");
+}
+
+#[test]
+fn files_stand_where_recordings_do() {
+    let _turn = beside_others();
+    let place = place();
+    let show = place.well("show hist.txt").out;
+    assert!(
+        show.contains("Measured by cyclictest, read from hist.txt, line 2")
+            && show.contains("Next: teiji report hist.txt"),
+        "{show}"
+    );
+    assert!(show.lines().all(|line| line.chars().count() <= 80), "{show}");
+    let ja = place.well("report hist.txt log.md --lang ja -o ja.html").out;
+    assert!(ja.contains("ja.html"), "{ja}");
+    place.well("report hist.txt log.md -o page.html --md page.md --svg charts");
+    let page = place.read("page.html");
+    assert!(page.contains("hist.txt") && page.contains("log.md-12"), "names of files");
+    assert!(!page.contains("teiji-scratch-"), "no path of this machine's");
+    // The overflows are anywhere from 10 to 70 µs.
+    for (limit, code) in [
+        ("max<71us", 0),
+        ("max<70.5us", 3),
+        ("max<70us", 1),
+        ("p50<10us", 3),
+        ("late==0", 3),
+        ("p99.9<20us", 3),
+    ] {
+        let output = place.teiji(&format!("gate hist.txt --limit {limit}"));
+        assert_eq!(output.code, Some(code), "{limit}: {output:?}");
+    }
+    let output = place.well("compare hist.txt log.md --anyway").out;
+    assert!(output.contains("not compared"), "{output}");
+    let output = place.teiji("gate hist.txt --baseline log.md");
+    assert_eq!(output.code, Some(2), "two outputs: {output:?}");
+}
+
+/// Nothing of an import is done if one file cannot be read, unless that was asked for.
+#[test]
+fn a_file_that_cannot_be_read_ends_an_import() {
+    let _turn = beside_others();
+    let place = place();
+    for (file, why) in [
+        ("none.txt", "none.txt: no output of a known format is in it"),
+        ("damaged.txt", "damaged.txt: line 3: the bucket does not follow the one above"),
+        ("nowhere.txt", "nowhere.txt: No such file or directory"),
+        (".", "Is a directory"),
+    ] {
+        let output = place.teiji(&format!("import hist.txt {file} -o made"));
+        assert!(output.code == Some(2) && output.err.contains(why), "{file}: {output:?}");
+        assert!(!place.join("made").exists(), "{file}");
+    }
+    let output = place.teiji("import hist.txt none.txt log.md -o made --keep-going");
+    assert!(
+        output.code == Some(2) && output.out.contains("Imported: 3 recordings of 2 files"),
+        "{output:?}"
+    );
+    let output = place.teiji("import hist.txt -o made");
+    assert!(output.code == Some(2) && output.err.contains("exists already"), "{output:?}");
+    assert_eq!(std::fs::read_dir(place.join("made")).unwrap().count(), 3);
+    let output = place.teiji("import hist.txt --format nonsense -o x");
+    assert!(output.code == Some(2) && output.err.contains("--list names all"), "{output:?}");
+    let output = place.teiji("import hist.txt --format rt-tests-json -o x");
+    assert!(
+        output.code == Some(2) && output.err.contains("no output of the format rt-tests-json"),
+        "{output:?}"
+    );
+}
+
+/// Every format that is read is described, and the other way round.
+#[test]
+fn each_format_is_described() {
+    let _turn = beside_others();
+    let place = TestFolder::new();
+    let list = place.well("import --list").out;
+    assert!(list.lines().all(|line| line.chars().count() <= 80), "{list}");
+    let docs = include_str!("../../../../docs/import.md");
+    let listed: Vec<&str> = list
+        .lines()
+        .filter(|line| !line.starts_with(' '))
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    let described: Vec<&str> = docs
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `"))
+        .filter_map(|line| line.split('`').next())
+        .collect();
+    assert_eq!(listed, described);
+}
