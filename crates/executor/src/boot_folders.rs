@@ -5,7 +5,6 @@
 use crate::boots::{Boot, PlannedBoot};
 use crate::folder;
 use anyhow::{Context, bail};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 impl Boot {
@@ -65,7 +64,11 @@ pub fn unplanned_kernel(folder: &Path) -> Option<String> {
 /// Of the boots that the plan of these folders asks for, those that are not among them.
 pub fn boots_missing(folders: &[PathBuf]) -> Vec<PlannedBoot> {
     let made: Vec<Boot> = folders.iter().filter_map(|folder| folder::boot(folder)).collect();
-    let planned_boots: BTreeSet<PlannedBoot> =
-        folders.iter().flat_map(|folder| folder::planned_boots(folder)).collect();
-    PlannedBoot::missing(&planned_boots.into_iter().collect::<Vec<_>>(), &made)
+    let mut planned_boots: Vec<PlannedBoot> = Vec::new();
+    for boot in folders.iter().flat_map(|folder| folder::planned_boots(folder)) {
+        if !planned_boots.contains(&boot) {
+            planned_boots.push(boot);
+        }
+    }
+    PlannedBoot::missing(&planned_boots, &made)
 }

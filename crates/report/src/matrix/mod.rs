@@ -82,6 +82,8 @@ pub struct Matrix {
     pub published: Option<Published>,
     /// Recordings of runs that did not come to their end: in no row, and named.
     pub incomplete: Vec<String>,
+    /// Boots that the plan asks for and nobody has made: in no row, and named.
+    pub boots_missing: BootsMissing,
     /// Confidence intervals were not computed, because there are more than so many.
     pub inference_left_out_above: Option<usize>,
     /// What all its runs measure.
@@ -96,6 +98,15 @@ pub struct Matrix {
     conditions: InEach<Conditions>,
     /// Those with the latest wake-ups.
     top_runs: Vec<TopRun>,
+}
+
+/// Boots of a plan that nobody has made.
+#[derive(Clone, Debug, Default)]
+pub struct BootsMissing {
+    /// As the plan asks for them: `kernel=6.1.0-rt append=nohz_full=2`.
+    pub boots: Vec<String>,
+    /// Their runs.
+    pub runs: usize,
 }
 
 /// Some of these names, and how many more there are.
@@ -259,9 +270,10 @@ impl Matrix {
         self.rows[row].missing += 1;
     }
 
-    /// Runs of the plan that have no recording.
+    /// Runs of the plan that have no recording, those of boots among them that nobody has made.
     pub fn missing(&self) -> u64 {
-        self.rows.iter().map(|row| u64::from(row.missing)).sum()
+        let of_rows: u64 = self.rows.iter().map(|row| u64::from(row.missing)).sum();
+        of_rows + self.boots_missing.runs as u64
     }
 
     /// What distinguishes a combination from the others: `debian:amd64=6.1.0-56, interval=500us,
@@ -361,7 +373,9 @@ impl Matrix {
         notes.extend(self.caveat_notes());
         notes.extend(self.limits_judged());
         if self.missing() > 0 {
-            let rows = self.names(self.rows.iter().filter(|row| row.missing > 0));
+            let rows = self.rows.iter().filter(|row| row.missing > 0).map(|row| self.name(row));
+            let boots = self.boots_missing.boots.iter().map(|boot| tr!(boot_missing, boot));
+            let rows = some(rows.chain(boots), "; ");
             notes.push(tr!(
                 runs_plan_without_recording_rows,
                 runs = counted(self.missing(), texts::n_runs),

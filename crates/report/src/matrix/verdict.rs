@@ -186,7 +186,13 @@ impl Matrix {
         }
         if self.missing() > 0 {
             let runs = counted(self.missing(), texts::n_runs);
-            let text = tr!(runs_plan_without_recording_run, runs);
+            let text = match self.boots_missing.boots.len() as u64 {
+                0 => tr!(runs_plan_without_recording_run, runs),
+                boots => {
+                    let boots = counted(boots, texts::n_boots);
+                    tr!(runs_plan_without_recording_boots, runs, boots)
+                }
+            };
             banners.push(Banner::new(CaveatKind::CutShort, &text));
         }
         let mut worst = Vec::new();

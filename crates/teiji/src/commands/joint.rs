@@ -3,13 +3,13 @@
 //! two folders, and the kernel is what they differ in. Whatever the recordings differ in becomes a
 //! factor, as if one plan had varied it.
 
-use super::named::{Named, all_named, same};
+use super::named::{Boots, Named, named, same};
 use super::plan_limits::PlanLimits;
 use super::run::{self, Begun};
 use crate::exit::Failure;
 use plan::{DEFAULT_PROBE, PHASE};
 use recording::Recording;
-use report::{Matrix, SETTINGS, normalised, settings_of};
+use report::{BootsMissing, Matrix, SETTINGS, normalised, settings_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,7 @@ pub struct Joint {
     incomplete: Vec<String>,
     unplanned: BTreeSet<String>,
     are_several_plans: bool,
+    boots_missing: BootsMissing,
 }
 
 /// The table of what was named, a folder of a plan among it.
@@ -54,19 +55,19 @@ struct Entry {
 
 /// The kernels that plans were measured on.
 #[derive(Default)]
-struct Boots {
+struct Kernels {
     /// As each plan asks for it, by its text.
     asked_for: BTreeMap<String, BTreeSet<String>>,
     /// As a plan, which is named first, does not.
     unplanned: BTreeSet<(String, String)>,
 }
 
-impl Boots {
+impl Kernels {
     /// Adds a folder's; `unplanned`: its kernel, if its plan does not ask for that boot.
-    fn add(&mut self, plan: &str, runs: &[Entry], unplanned: Option<String>) {
+    fn add(&mut self, plan: &str, runs: &[Entry], unplanned: Option<&String>) {
         let asked_for = self.asked_for.entry(plan.to_owned()).or_default();
         match unplanned {
-            Some(kernel) => drop(self.unplanned.insert((plan.to_owned(), kernel))),
+            Some(kernel) => drop(self.unplanned.insert((plan.to_owned(), kernel.clone()))),
             None => asked_for.extend(runs.iter().filter_map(Entry::kernel)),
         }
     }
@@ -94,22 +95,30 @@ impl Joint {
         let mut entries = Vec::new();
         let mut titles = Vec::new();
         let mut incomplete = Vec::new();
-        let mut boots = Boots::default();
-        for one in all_named(paths)? {
-            match one {
-                Named::Recording(path) => {
-                    entries.push(Entry { settings: settings(&path)?, recording: Some(path) });
-                    titles.push(None);
-                }
-                Named::Plan(path) => {
-                    let begun = Begun::read(&path)?;
-                    let runs = of_plan(&begun)?;
-                    boots.add(&run::text(&path)?, &runs, begun.unplanned);
-                    entries.extend(runs);
-                    titles.push(begun.plan.title);
-                    incomplete.extend(begun.incomplete);
+        let mut kernels = Kernels::default();
+        let mut missing = BootsMissing::default();
+        for path in paths {
+            let mut boots = Boots::default();
+            for one in named(path)? {
+                match one {
+                    Named::Recording(path) => {
+                        entries.push(Entry { settings: settings(&path)?, recording: Some(path) });
+                        titles.push(None);
+                    }
+                    Named::Plan(path) => {
+                        let begun = Begun::read(&path)?;
+                        let runs = of_plan(&begun)?;
+                        kernels.add(&run::text(&path)?, &runs, begun.unplanned.as_ref());
+                        boots.add(path, &begun);
+                        entries.extend(runs);
+                        titles.push(begun.plan.title);
+                        incomplete.extend(begun.incomplete);
+                    }
                 }
             }
+            let boots_missing = boots.missing(path);
+            missing.runs += boots_missing.len() * boots.runs_of_each;
+            missing.boots.extend(boots_missing.iter().map(ToString::to_string));
         }
         let mut known = BTreeSet::new();
         entries
@@ -124,8 +133,9 @@ impl Joint {
             rows,
             limits: PlanLimits::read(paths)?,
             incomplete,
-            unplanned: boots.unplanned(),
-            are_several_plans: boots.asked_for.len() > 1,
+            unplanned: kernels.unplanned(),
+            are_several_plans: kernels.asked_for.len() > 1,
+            boots_missing: missing,
         })
     }
 
@@ -140,6 +150,7 @@ impl Joint {
         matrix.incomplete.clone_from(&self.incomplete);
         matrix.unplanned.clone_from(&self.unplanned);
         matrix.are_several_plans = self.are_several_plans;
+        matrix.boots_missing.clone_from(&self.boots_missing);
         let repeats = self.rows.iter().enumerate().flat_map(|(place, row)| {
             let recordings = row
                 .recordings
@@ -376,6 +387,7 @@ mod tests {
             incomplete: Vec::new(),
             unplanned: BTreeSet::new(),
             are_several_plans: false,
+            boots_missing: BootsMissing::default(),
         };
         let sets = |joint: &Joint| -> Vec<(String, Vec<String>, bool)> {
             let (factor, sets) = joint.alike().unwrap();

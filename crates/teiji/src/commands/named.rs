@@ -4,6 +4,7 @@
 use super::recordings::pools;
 use super::run::{self, Begun};
 use crate::exit::Failure;
+use executor::PlannedBoot;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -50,8 +51,7 @@ pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<Found>, usize), Failure> {
     let mut found: Vec<Found> = Vec::new();
     let mut missing = 0;
     for path in paths {
-        let mut boots = Vec::new();
-        let mut runs_of_a_boot = 0;
+        let mut boots = Boots::default();
         for one in named(path)? {
             match one {
                 Named::Recording(recording) => {
@@ -62,21 +62,38 @@ pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<Found>, usize), Failure> {
                     let begun = Begun::read(&path)?;
                     missing +=
                         begun.runs.iter().filter(|(_, recording)| recording.is_none()).count();
-                    runs_of_a_boot = begun.runs.len();
+                    boots.add(path, &begun);
                     let recordings = begun.runs.into_iter().filter_map(|(_, recording)| recording);
                     found.extend(recordings.map(|path| Found { path, alone: false }));
-                    boots.push(path);
                 }
             }
         }
-        // One boot that is named by itself is all that was asked for.
-        if !run::is_folder(path) {
-            missing += executor::boots_missing(&boots).len() * runs_of_a_boot;
-        }
+        missing += boots.missing(path).len() * boots.runs_of_each;
     }
     let mut known = BTreeSet::new();
     found.retain(|one| known.insert(same(&one.path)));
     Ok((found, missing))
+}
+
+/// The folders of boots that one path names.
+#[derive(Default)]
+pub struct Boots {
+    folders: Vec<PathBuf>,
+    /// How many runs its plan has in each boot.
+    pub runs_of_each: usize,
+}
+
+impl Boots {
+    pub fn add(&mut self, folder: PathBuf, begun: &Begun) {
+        self.folders.push(folder);
+        self.runs_of_each = begun.runs.len();
+    }
+
+    /// The boots that the plan asks for and nobody has made. One boot that is named by itself is
+    /// all that was asked for.
+    pub fn missing(&self, path: &Path) -> Vec<PlannedBoot> {
+        if run::is_folder(path) { Vec::new() } else { executor::boots_missing(&self.folders) }
+    }
 }
 
 /// A path that is the same for each name of a recording.
@@ -84,7 +101,7 @@ pub fn same(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-pub fn all_named(paths: &[PathBuf]) -> Result<Vec<Named>, Failure> {
+fn all_named(paths: &[PathBuf]) -> Result<Vec<Named>, Failure> {
     let mut all = Vec::new();
     for path in paths {
         all.extend(named(path)?);
@@ -93,7 +110,7 @@ pub fn all_named(paths: &[PathBuf]) -> Result<Vec<Named>, Failure> {
 }
 
 /// What lies there: a recording, the folder of a plan, or a folder of such.
-fn named(path: &Path) -> anyhow::Result<Vec<Named>> {
+pub fn named(path: &Path) -> anyhow::Result<Vec<Named>> {
     let one = |path: PathBuf| {
         if run::is_folder(&path) { Named::Plan(path) } else { Named::Recording(path) }
     };

@@ -495,6 +495,20 @@ fn two_boots_in_one_folder() {
         output.err.contains("no recording of 2 runs: what is not recorded cannot pass"),
         "a boot is missing: {output:?}"
     );
+    // The table counts them too, and names the boot.
+    let json: serde_json::Value =
+        serde_json::from_str(&place.well("show board --json").out).unwrap();
+    assert_eq!(
+        (&json["missing_runs"], &json["missing_boots"]),
+        (&serde_json::json!(2), &serde_json::json!(["kernel=9.9.9-vanilla"]))
+    );
+    let shown = place.well("show board").out;
+    for said in [
+        "2 runs of the plan without a recording, those of 1 boot among them\n",
+        "2 runs of the plan without a recording: boot kernel=9.9.9-vanilla.\n",
+    ] {
+        assert!(shown.contains(said), "{shown}");
+    }
     assert_eq!(
         place.teiji(&format!("gate {own}")).code,
         Some(0),
