@@ -9,10 +9,12 @@
 //! What an output does not hold is not made up: it is named in [`model::Imported`]. What it says
 //! twice and differently is a warning with both values.
 
+mod command_line;
 mod cyclictest;
 mod error;
 mod lines;
 mod numbers;
+mod oslat;
 mod output;
 mod rt_tests_json;
 mod thread_line;
@@ -62,8 +64,13 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "rt-tests-json",
-        what: "rt-tests' --json: cyclictest",
+        what: "rt-tests' --json: cyclictest, oslat",
         reads: Reads::Lines { begins: rt_tests_json::begins, read: rt_tests_json::read },
+    },
+    Format {
+        name: "oslat",
+        what: "oslat's table",
+        reads: Reads::Lines { begins: oslat::begins, read: oslat::read },
     },
 ];
 

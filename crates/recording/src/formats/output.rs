@@ -592,8 +592,10 @@ impl Measured {
             let sum = |bucket: &Bucket| i128::from(of(bucket)) * i128::from(bucket.count);
             self.buckets.iter().map(sum).sum::<i128>() as f64 / count as f64
         };
-        let lowest = mean_of(|bucket| bucket.lower) - resolution as f64;
-        let highest = mean_of(|bucket| bucket.upper) + resolution as f64;
+        // A mean is printed to a ns at best.
+        let tolerance = resolution as f64 + 1.0;
+        let lowest = mean_of(|bucket| bucket.lower) - tolerance;
+        let highest = mean_of(|bucket| bucket.upper) + tolerance;
         let mean = stated.mean.filter(|mean| (lowest..=highest).contains(mean));
         if let (None, Some(stated)) = (mean, stated.mean) {
             let found = format!("{:.3} to {:.3} us", lowest / 1e3, highest / 1e3);

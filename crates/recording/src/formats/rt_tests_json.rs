@@ -4,10 +4,12 @@
 //! They are nearly JSON: a quote in the command line is written as it is, a mean of nothing is
 //! `-nan`, and two keys end in a colon.
 
+use super::command_line::Asked;
 use super::cyclictest::CYCLICTEST;
 use super::numbers::decimal;
-use super::{Import, ImportError, Lines, Output};
-use plan::{CpuId, Nanos, Policy, Scheduling};
+use super::oslat::{OSLAT, OnCpu, Table};
+use super::{Import, ImportError, Lines, Output, Stated};
+use plan::CpuId;
 use serde::Deserialize;
 use serde_json::Number;
 use std::collections::BTreeMap;
@@ -63,6 +65,18 @@ struct OneThread {
     max: Option<Number>,
     #[serde(default)]
     cpu: Option<i64>,
+    /// s.
+    #[serde(default)]
+    duration: Option<f64>,
+    /// Of the counter, MHz.
+    #[serde(default)]
+    freq: Option<u64>,
+}
+
+impl OneThread {
+    fn cpu(&self) -> Option<CpuId> {
+        self.cpu.and_then(|cpu| u32::try_from(cpu).ok()).map(CpuId)
+    }
 }
 
 /// Whether such a document begins here.
@@ -84,6 +98,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     let program = command.split_whitespace().next().unwrap_or_default();
     match program.rsplit('/').next() {
         Some("cyclictest") => cyclictest(document, line, import),
+        Some("oslat") => oslat(document, line, import),
         _ => {
             Err(ImportError::at(line, format!("the document is of '{program}', which is not read")))
         }
@@ -180,21 +195,18 @@ fn cyclictest(document: RtTests, line: u64, import: &mut Import<'_>) -> Result<(
     output.resolution_ns = unit;
     let asked = Asked::from_words(&output.command_line);
     output.scheduling = asked.scheduling;
-    for (name, of) in &document.thread {
-        let error = |why: &str| ImportError::at(line, format!("thread {name}: {why}"));
-        let index = name.parse().map_err(|_| error("its name is no number"))?;
+    for (index, of) in in_order(&document, line)? {
         let ns = |number: &Option<Number>| decimal(&number.as_ref()?.to_string(), unit);
         let thread = output.thread(index)?;
         let mut in_buckets = 0_u64;
         let mut limit = 0;
-        for (bucket, count) in &of.histogram {
-            let value = decimal(bucket, unit).ok_or_else(|| error("a bucket is no number"))?;
-            thread.bucket(value, *count);
-            in_buckets = in_buckets.saturating_add(*count);
+        for (value, count) in buckets_of(of, unit).map_err(|why| thread_error(line, index, why))? {
+            thread.bucket(value, count);
+            in_buckets = in_buckets.saturating_add(count);
             limit = limit.max(value.saturating_add(unit));
         }
         thread.interval = asked.interval_of(index);
-        thread.cpu = of.cpu.and_then(|cpu| u32::try_from(cpu).ok()).map(CpuId);
+        thread.cpu = of.cpu();
         thread.stated.count = of.cycles;
         if of.cycles != Some(0) {
             thread.stated.min = ns(&of.min);
@@ -213,80 +225,66 @@ fn cyclictest(document: RtTests, line: u64, import: &mut Import<'_>) -> Result<(
     import.add(output)
 }
 
-/// What a command line of cyclictest asks for, as far as it can be read without a doubt.
-struct Asked {
-    interval_ns: Option<i64>,
-    distance_ns: Option<i64>,
-    scheduling: Option<Scheduling>,
-}
-
-impl Asked {
-    fn from_words(words: &[String]) -> Asked {
-        let any = |names: &[&str]| words.iter().any(|word| names.contains(&word.as_str()));
-        let begins = |of: &str| words.iter().any(|word| word.starts_with(of));
-        let us = |of: Found| match of {
-            Found::Value(text) => decimal(&text, 1_000).filter(|ns| *ns > 0),
-            Found::Nothing | Found::Unclear => None,
+fn oslat(document: RtTests, line: u64, import: &mut Import<'_>) -> Result<(), ImportError> {
+    let mut output = import.output(&OSLAT, line);
+    common(&document, &mut output);
+    let is_biased = |word: &String| word == "-B" || word == "--bias";
+    let buckets = || document.thread.values().flat_map(|of| of.histogram.keys());
+    let is_in_ns = buckets().any(|bucket| bucket.contains(['.', ',']));
+    // With buckets to the ns these are in ns, and the mean is not.
+    let unit = if is_in_ns { 1 } else { 1_000 };
+    let mut table = Table::new(output.command_line.iter().any(is_biased), is_in_ns);
+    let mut names = Vec::new();
+    for (index, of) in in_order(&document, line)? {
+        if index != table.cpus.len() {
+            return Err(ImportError::at(line, format!("there is no thread {}", table.cpus.len())));
+        }
+        let ns = |number: &Option<Number>| decimal(&number.as_ref()?.to_string(), unit);
+        let stated = Stated {
+            min: ns(&of.min),
+            mean: of.avg.map(|mean| mean * 1_000.0),
+            max: ns(&of.max),
+            ..Stated::default()
         };
-        let interval_ns = match value(words, 'i', "--interval") {
-            Found::Nothing => Some(1_000_000),
-            found => us(found),
-        };
-        // A histogram has all threads at one interval.
-        let is_even = begins("-h") || begins("-H") || begins("--histo");
-        let distance_ns = match value(words, 'd', "--distance") {
-            Found::Nothing => Some(if is_even { 0 } else { 500_000 }),
-            Found::Value(text) if text == "0" => Some(0),
-            found => us(found),
-        };
-        let scheduling = match value(words, 'p', "--prio") {
-            Found::Value(prio) if !begins("--policy") => {
-                let prio = prio.parse().ok().filter(|prio| (1..=99).contains(prio));
-                prio.map(|prio| Scheduling { policy: Policy::Fifo, prio: Some(prio) })
+        let buckets = buckets_of(of, 1_000).map_err(|why| thread_error(line, index, why))?;
+        names.extend(buckets.iter().map(|(name, _)| *name));
+        for (what, value) in [
+            ("Counter Freq", of.freq.map(|freq| format!("{freq} MHz"))),
+            ("Duration", of.duration.map(|duration| format!("{duration} s"))),
+        ] {
+            if let Some(value) = value {
+                output.say(&format!("{what} of thread {index}"), &value);
             }
-            _ => None,
-        };
-        // Without -S each further thread has a lower one in old versions.
-        let scheduling = scheduling.filter(|_| any(&["-S", "--smp"]));
-        Asked { interval_ns, distance_ns, scheduling }
+        }
+        table.cpus.push(OnCpu { cpu: of.cpu(), buckets, stated });
     }
-
-    fn interval_of(&self, thread: usize) -> Option<Nanos> {
-        let steps = i64::try_from(thread).ok()?;
-        let distance = self.distance_ns?.checked_mul(steps)?;
-        self.interval_ns?.checked_add(distance).map(Nanos)
-    }
+    names.sort_unstable();
+    names.dedup();
+    names.into_iter().for_each(|name| table.name(name));
+    table.put(&mut output)?;
+    import.add(output)
 }
 
-/// A flag's value on a command line.
-enum Found {
-    Nothing,
-    Value(String),
-    /// It may be among letters that stand together.
-    Unclear,
+/// The threads by their numbers.
+fn in_order(document: &RtTests, line: u64) -> Result<BTreeMap<usize, &OneThread>, ImportError> {
+    let number = |(name, of): (&String, _)| match name.parse::<usize>() {
+        Ok(index) => Ok((index, of)),
+        Err(_) => Err(ImportError::at(line, format!("thread {name}: its name is no number"))),
+    };
+    document.thread.iter().map(number).collect::<Result<_, _>>()
 }
 
-fn value(words: &[String], letter: char, long: &str) -> Found {
-    let short = format!("-{letter}");
-    for (at, word) in words.iter().enumerate().skip(1) {
-        let next = || words.get(at + 1).cloned().map_or(Found::Unclear, Found::Value);
-        if let Some(behind) = word.strip_prefix(long) {
-            return match behind.split_once('=') {
-                Some((_, value)) => Found::Value(value.to_owned()),
-                None => next(),
-            };
-        }
-        match word.strip_prefix(&short) {
-            Some("") => return next(),
-            Some(value) => return Found::Value(value.to_owned()),
-            None => {}
-        }
-        let is_cluster = word.starts_with('-') && !word.starts_with("--");
-        if is_cluster && word.chars().skip(2).any(|other| other == letter) {
-            return Found::Unclear;
-        }
-    }
-    Found::Nothing
+/// The buckets of a thread, the smallest first, ns.
+fn buckets_of(of: &OneThread, unit_ns: i64) -> Result<Vec<(i64, u64)>, &'static str> {
+    let value = |(name, count): (&String, &u64)| Some((decimal(name, unit_ns)?, *count));
+    let buckets: Option<Vec<(i64, u64)>> = of.histogram.iter().map(value).collect();
+    let mut buckets = buckets.ok_or("a bucket is no number")?;
+    buckets.sort_unstable();
+    Ok(buckets)
+}
+
+fn thread_error(line: u64, thread: usize, why: &str) -> ImportError {
+    ImportError::at(line, format!("thread {thread}: {why}"))
 }
 
 /// `Fri, 20 Nov 2026 08:25:56 +0000` as RFC 3339 has it, UTC; anything else as it is.
