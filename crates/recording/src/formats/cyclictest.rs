@@ -5,6 +5,7 @@
 use super::numbers::{decimal, whole};
 use super::thread_line::{ThreadLine, read_all};
 use super::{Import, ImportError, Lines, Output, Program};
+use super::{cyclicdeadline, signaltest};
 use model::{Column, ProbeStatement, RowKind};
 use plan::{Nanos, Policy};
 
@@ -34,6 +35,9 @@ pub(crate) fn begins(lines: &[&str]) -> bool {
 
 /// Reads it.
 pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportError> {
+    if import.command("cyclicdeadline", lines.number()).is_some() {
+        return cyclicdeadline::read(lines, import);
+    }
     let mut output = import.output(&CYCLICTEST, lines.number());
     let mut unit_ns = import.unit_ns(1_000);
     output.is_of_unknown_unit = import.is_unit_open();
@@ -79,6 +83,12 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
             intervals(&mut output, &printed)?;
             samples(lines, &mut output, unit_ns)?;
             has_samples = true;
+            if lines.peek()?.is_some_and(signaltest::is_thread_line) {
+                return Err(lines.error(
+                    "the samples above are signaltest's (-v), which prints one that it did not \
+                     take: give its lines below alone",
+                ));
+            }
         } else if let Some(interval) = interval_of_thread(line) {
             printed.push(interval);
             lines.advance();
@@ -108,7 +118,8 @@ fn policy(line: &str) -> Option<Option<Policy>> {
     })
 }
 
-fn is_histogram(line: &str) -> bool {
+/// Whether a histogram begins below it.
+pub(super) fn is_histogram(line: &str) -> bool {
     line.trim_end() == "# Histogram"
 }
 
@@ -131,7 +142,11 @@ fn numbers(line: &str, name: &str) -> Option<Vec<u64>> {
 }
 
 /// Reads the rows of a histogram, and the lines below.
-fn histogram(lines: &mut Lines<'_>, output: &mut Output, unit_ns: i64) -> Result<(), ImportError> {
+pub(super) fn histogram(
+    lines: &mut Lines<'_>,
+    output: &mut Output,
+    unit_ns: i64,
+) -> Result<(), ImportError> {
     let mut rows: Vec<(u64, Vec<u64>)> = Vec::new();
     let mut columns = None;
     while let Some((bucket, counts)) = lines.peek()?.and_then(row) {

@@ -10,6 +10,7 @@
 //! twice and differently is a warning with both values.
 
 mod command_line;
+mod cyclicdeadline;
 mod cyclictest;
 mod error;
 mod lines;
@@ -17,6 +18,7 @@ mod numbers;
 mod oslat;
 mod output;
 mod rt_tests_json;
+mod signaltest;
 mod thread_line;
 
 pub use error::ImportError;
@@ -64,13 +66,23 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "rt-tests-json",
-        what: "rt-tests' --json: cyclictest, oslat",
+        what: "rt-tests' --json: cyclictest, oslat, cyclicdeadline, signaltest",
         reads: Reads::Lines { begins: rt_tests_json::begins, read: rt_tests_json::read },
     },
     Format {
         name: "oslat",
         what: "oslat's table",
         reads: Reads::Lines { begins: oslat::begins, read: oslat::read },
+    },
+    Format {
+        name: "cyclicdeadline",
+        what: "cyclicdeadline's lines and histogram",
+        reads: Reads::Lines { begins: cyclicdeadline::begins, read: cyclicdeadline::read },
+    },
+    Format {
+        name: "signaltest",
+        what: "signaltest's lines",
+        reads: Reads::Lines { begins: signaltest::begins, read: signaltest::read },
     },
 ];
 

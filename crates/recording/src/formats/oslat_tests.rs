@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-use crate::formats::tests::{imported, refused};
+use crate::formats::tests::{figures, imported, refused};
 use model::Document;
-
-/// The count, the smallest, the mean and the largest of each thread, ns.
-fn figures(document: &Document) -> Vec<(u64, i64, f64, i64)> {
-    let of = |thread: &model::Thread| {
-        let of = thread.latency_ns.unwrap();
-        (of.count, of.min, of.mean.round(), of.max)
-    };
-    document.threads.iter().map(of).collect()
-}
 
 fn cpus(document: &Document) -> Vec<u32> {
     document.threads.iter().map(|thread| thread.cpu.0).collect()

@@ -5,10 +5,12 @@
 //! `-nan`, and two keys end in a colon.
 
 use super::command_line::Asked;
+use super::cyclicdeadline::{CYCLICDEADLINE, DEADLINE, correct_minimum};
 use super::cyclictest::CYCLICTEST;
 use super::numbers::decimal;
 use super::oslat::{OSLAT, OnCpu, Table};
-use super::{Import, ImportError, Lines, Output, Stated};
+use super::signaltest::SIGNALTEST;
+use super::{Import, ImportError, Lines, Output, Program, Stated};
 use plan::CpuId;
 use serde::Deserialize;
 use serde_json::Number;
@@ -97,7 +99,9 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     let command = document.cmdline.clone().unwrap_or_default();
     let program = command.split_whitespace().next().unwrap_or_default();
     match program.rsplit('/').next() {
-        Some("cyclictest") => cyclictest(document, line, import),
+        Some("cyclictest") => of_cycles(&CYCLICTEST, document, line, import),
+        Some("cyclicdeadline") => of_cycles(&CYCLICDEADLINE, document, line, import),
+        Some("signaltest") => of_cycles(&SIGNALTEST, document, line, import),
         Some("oslat") => oslat(document, line, import),
         _ => {
             Err(ImportError::at(line, format!("the document is of '{program}', which is not read")))
@@ -188,8 +192,14 @@ fn common(document: &RtTests, output: &mut Output) {
     }
 }
 
-fn cyclictest(document: RtTests, line: u64, import: &mut Import<'_>) -> Result<(), ImportError> {
-    let mut output = import.output(&CYCLICTEST, line);
+/// Of programs with threads that count their cycles.
+fn of_cycles(
+    program: &'static Program,
+    document: RtTests,
+    line: u64,
+    import: &mut Import<'_>,
+) -> Result<(), ImportError> {
+    let mut output = import.output(program, line);
     common(&document, &mut output);
     let unit = if document.resolution_in_ns == 1 { 1 } else { 1_000 };
     output.resolution_ns = unit;
@@ -221,6 +231,10 @@ fn cyclictest(document: RtTests, line: u64, import: &mut Import<'_>) -> Result<(
         {
             thread.beyond = Some((beyond, limit));
         }
+    }
+    if program.name == CYCLICDEADLINE.name {
+        output.scheduling = Some(DEADLINE);
+        correct_minimum(&mut output);
     }
     import.add(output)
 }
@@ -317,13 +331,38 @@ fn utc(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::tests::imported;
+    use crate::formats::tests::{figures, imported};
 
     #[test]
     fn times_of_several_zones() {
         assert_eq!(rfc3339("Fri, 20 Nov 2026 08:25:56 +0000"), "2026-11-20T08:25:56Z");
         assert_eq!(rfc3339("Thu, 29 Feb 2024 23:30:00 -0130"), "2024-03-01T01:00:00Z");
         assert_eq!(rfc3339("yesterday"), "yesterday");
+    }
+
+    #[test]
+    fn documents_of_cyclicdeadline() {
+        let all = imported(include_str!("samples/cyclicdeadline-2.4.json"));
+        let document = &all[0].document;
+        assert_eq!(document.threads[0].scheduling, DEADLINE);
+        assert_eq!(figures(document).len(), 2);
+        let all = imported(include_str!("samples/cyclicdeadline-2.10.json"));
+        let document = &all[0].document;
+        let buckets = &document.threads[0].histogram_ns.buckets;
+        assert_eq!((buckets[0].lower, buckets[0].count), (0, 7));
+        assert_eq!(figures(document)[0], (201, 0, 18_100.0, 322_000));
+        assert_eq!(document.imported.as_ref().unwrap().version.as_deref(), Some("2.10"));
+    }
+
+    #[test]
+    fn document_of_signaltest() {
+        let all = imported(include_str!("samples/signaltest-2.4.json"));
+        let document = &all[0].document;
+        assert_eq!(
+            figures(document),
+            [(3_025, 17_000, 27_730.0, 90_000), (3_026, 17_000, 676_210.0, 57_442_000)]
+        );
+        assert_eq!(document.run.cpus, [CpuId(0), CpuId(0)]);
     }
 
     /// As 2.4 wrote it, with a quote in the command line and a mean of nothing.

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::{Recording, verify};
-use model::Recorded;
+use model::{Document, Recorded};
 
 /// The recordings that are made of a text, each of which agrees with itself.
 pub(crate) fn imported(text: &str) -> Vec<Recorded> {
@@ -16,6 +16,15 @@ pub(crate) fn refused(text: &str) -> String {
         Ok(found) => panic!("{} outputs were read", found.len()),
         Err(error) => error.to_string(),
     }
+}
+
+/// Of each thread how many there are, the smallest, the mean and the largest, in whole ns.
+pub(crate) fn figures(document: &Document) -> Vec<(u64, i64, f64, i64)> {
+    let of = |thread: &model::Thread| {
+        let of = thread.latency_ns.unwrap();
+        (of.count, of.min, of.mean.round(), of.max)
+    };
+    document.threads.iter().map(of).collect()
 }
 
 /// The same of any file, read in some way.
