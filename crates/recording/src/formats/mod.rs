@@ -17,7 +17,9 @@ mod lines;
 mod numbers;
 mod oslat;
 mod output;
+mod pairs;
 mod rt_tests_json;
+mod sendme;
 mod signaltest;
 mod thread_line;
 
@@ -66,7 +68,7 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "rt-tests-json",
-        what: "rt-tests' --json: cyclictest, oslat, cyclicdeadline, signaltest",
+        what: "rt-tests' --json",
         reads: Reads::Lines { begins: rt_tests_json::begins, read: rt_tests_json::read },
     },
     Format {
@@ -83,6 +85,16 @@ pub const FORMATS: &[Format] = &[
         name: "signaltest",
         what: "signaltest's lines",
         reads: Reads::Lines { begins: signaltest::begins, read: signaltest::read },
+    },
+    Format {
+        name: "rt-tests-pairs",
+        what: "lines of ptsematest, svsematest, sigwaittest and pmqtest",
+        reads: Reads::Lines { begins: pairs::begins, read: pairs::read },
+    },
+    Format {
+        name: "sendme",
+        what: "sendme's lines",
+        reads: Reads::Lines { begins: sendme::begins, read: sendme::read },
     },
 ];
 

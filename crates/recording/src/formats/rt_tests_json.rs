@@ -10,7 +10,7 @@ use super::cyclictest::CYCLICTEST;
 use super::numbers::decimal;
 use super::oslat::{OSLAT, OnCpu, Table};
 use super::signaltest::SIGNALTEST;
-use super::{Import, ImportError, Lines, Output, Program, Stated};
+use super::{Import, ImportError, Lines, Output, Program, Stated, pairs};
 use plan::CpuId;
 use serde::Deserialize;
 use serde_json::Number;
@@ -73,6 +73,29 @@ struct OneThread {
     /// Of the counter, MHz.
     #[serde(default)]
     freq: Option<u64>,
+    #[serde(default)]
+    sender: Option<OfPair>,
+    #[serde(default)]
+    receiver: Option<OfPair>,
+}
+
+/// A thread of two: the sender has what is counted, the receiver has the figures.
+#[derive(Deserialize)]
+struct OfPair {
+    #[serde(default)]
+    priority: Option<u64>,
+    #[serde(default)]
+    samples: Option<u64>,
+    #[serde(default)]
+    interval: Option<u64>,
+    #[serde(default)]
+    timeoutcount: Option<u64>,
+    #[serde(default)]
+    min: Option<Number>,
+    #[serde(default)]
+    avg: Option<f64>,
+    #[serde(default)]
+    max: Option<Number>,
 }
 
 impl OneThread {
@@ -103,6 +126,9 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
         Some("cyclicdeadline") => of_cycles(&CYCLICDEADLINE, document, line, import),
         Some("signaltest") => of_cycles(&SIGNALTEST, document, line, import),
         Some("oslat") => oslat(document, line, import),
+        Some(name) if let Some(program) = pairs::by_name(name) => {
+            of_pairs(program, document, line, import)
+        }
         _ => {
             Err(ImportError::at(line, format!("the document is of '{program}', which is not read")))
         }
@@ -239,6 +265,35 @@ fn of_cycles(
     import.add(output)
 }
 
+/// Of programs in which one thread wakes another.
+fn of_pairs(
+    program: &'static Program,
+    document: RtTests,
+    line: u64,
+    import: &mut Import<'_>,
+) -> Result<(), ImportError> {
+    let mut output = import.output(program, line);
+    common(&document, &mut output);
+    for (index, of) in in_order(&document, line)? {
+        let (Some(sender), Some(receiver)) = (&of.sender, &of.receiver) else {
+            return Err(thread_error(line, index, "there is no sender or no receiver"));
+        };
+        let ns = |number: &Option<Number>| decimal(&number.as_ref()?.to_string(), 1_000);
+        let stated = Stated {
+            min: ns(&receiver.min),
+            mean: receiver.avg.map(|mean| mean * 1_000.0),
+            max: ns(&receiver.max),
+            ..Stated::default()
+        };
+        let counts = (sender.samples, sender.interval);
+        pairs::put(&mut output, index, counts, receiver.priority, stated)?;
+        if let Some(timeouts) = receiver.timeoutcount {
+            output.say(&format!("timeoutcount of thread {index}"), &timeouts.to_string());
+        }
+    }
+    import.add(output)
+}
+
 fn oslat(document: RtTests, line: u64, import: &mut Import<'_>) -> Result<(), ImportError> {
     let mut output = import.output(&OSLAT, line);
     common(&document, &mut output);
@@ -363,6 +418,28 @@ mod tests {
             [(3_025, 17_000, 27_730.0, 90_000), (3_026, 17_000, 676_210.0, 57_442_000)]
         );
         assert_eq!(document.run.cpus, [CpuId(0), CpuId(0)]);
+    }
+
+    #[test]
+    fn documents_of_pairs() {
+        let figures_of = |text: &str| {
+            let document = imported(text).remove(0).document;
+            (document.run.probe.clone(), figures(&document), document)
+        };
+        let (probe, figures, document) = figures_of(include_str!("samples/pmqtest-2.4.json"));
+        assert_eq!((probe.as_str(), figures), ("pmqtest", vec![(1_813, 9_000, 27_180.0, 231_000)]));
+        assert_eq!(document.threads[0].scheduling.to_string(), "SCHED_FIFO 80");
+        assert_eq!(document.threads[0].interval_ns.0, 1_000_000);
+        assert_eq!(document.imported.as_ref().unwrap().says[0].what, "timeoutcount of thread 0");
+        let (probe, figures, _) = figures_of(include_str!("samples/svsematest-2.4.json"));
+        assert_eq!(
+            (probe.as_str(), figures),
+            ("svsematest", vec![(1_805, 6_000, 22_370.0, 181_000)])
+        );
+        let (probe, figures, _) = figures_of(include_str!("samples/sigwaittest-2.4.json"));
+        assert_eq!((probe.as_str(), figures[1]), ("sigwaittest", (651, 5_000, 7_800.0, 77_000)));
+        let (probe, figures, _) = figures_of(include_str!("samples/ptsematest-2.4.json"));
+        assert_eq!((probe.as_str(), figures[1]), ("ptsematest", (629, 0, 19_420.0, 129_000)));
     }
 
     /// As 2.4 wrote it, with a quote in the command line and a mean of nothing.
