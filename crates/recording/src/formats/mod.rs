@@ -13,11 +13,14 @@ mod command_line;
 mod cyclicdeadline;
 mod cyclictest;
 mod error;
+mod hwlatdetect;
 mod lines;
 mod numbers;
 mod oslat;
 mod output;
 mod pairs;
+mod queuelat;
+mod rt_migrate_test;
 mod rt_tests_json;
 mod sendme;
 mod signaltest;
@@ -96,6 +99,21 @@ pub const FORMATS: &[Format] = &[
         what: "sendme's lines",
         reads: Reads::Lines { begins: sendme::begins, read: sendme::read },
     },
+    Format {
+        name: "rt-migrate-test",
+        what: "rt-migrate-test's iterations and figures",
+        reads: Reads::Lines { begins: rt_migrate_test::begins, read: rt_migrate_test::read },
+    },
+    Format {
+        name: "queuelat",
+        what: "queuelat's table",
+        reads: Reads::Lines { begins: queuelat::begins, read: queuelat::read },
+    },
+    Format {
+        name: "hwlatdetect",
+        what: "hwlatdetect's summary and samples",
+        reads: Reads::Lines { begins: hwlatdetect::begins, read: hwlatdetect::read },
+    },
 ];
 
 /// The format of this name.
@@ -158,6 +176,8 @@ pub(crate) struct Import<'a> {
     /// The last line that nobody knew, and its number.
     before: (u64, String),
     found: Vec<FoundOutput>,
+    /// Where the first output without any latency is, and why it has none.
+    passed_over: Option<(u64, String)>,
 }
 
 impl Import<'_> {
@@ -187,6 +207,12 @@ impl Import<'_> {
         output.record(&self.file, self.teiji)?;
         self.found.push(FoundOutput { format: self.format, line, part, recording });
         Ok(())
+    }
+
+    /// Passes over an output that begins at this line and holds no latency. Why is said if there is
+    /// nothing else in the file.
+    pub(crate) fn pass_over(&mut self, line: u64, why: impl Into<String>) {
+        self.passed_over.get_or_insert_with(|| (line, why.into()));
     }
 
     /// The command line of a program that stands just before its output at this line, as after the
@@ -233,11 +259,15 @@ pub fn import(
         format: "",
         before: (0, String::new()),
         found: Vec::new(),
+        passed_over: None,
     };
     let mut source = BufReader::<File>::with_capacity(BUFFER, opened);
     import_from(&mut source, &mut import)?;
     if import.found.is_empty() {
-        return Err(ImportError::Whole(nothing_known(options.format)));
+        return Err(match import.passed_over {
+            Some((line, why)) => ImportError::at(line, why),
+            None => ImportError::Whole(nothing_known(options.format)),
+        });
     }
     Ok(import.found)
 }

@@ -9,8 +9,9 @@ use super::cyclicdeadline::{CYCLICDEADLINE, DEADLINE, correct_minimum};
 use super::cyclictest::CYCLICTEST;
 use super::numbers::decimal;
 use super::oslat::{OSLAT, OnCpu, Table};
+use super::rt_migrate_test::{RT_MIGRATE_TEST, Task};
 use super::signaltest::SIGNALTEST;
-use super::{Import, ImportError, Lines, Output, Program, Stated, pairs};
+use super::{Import, ImportError, Lines, Output, Program, Stated, pairs, rt_migrate_test};
 use plan::CpuId;
 use serde::Deserialize;
 use serde_json::Number;
@@ -73,6 +74,11 @@ struct OneThread {
     /// Of the counter, MHz.
     #[serde(default)]
     freq: Option<u64>,
+    /// Of rt-migrate-test.
+    #[serde(default)]
+    prio: Option<u8>,
+    #[serde(default)]
+    total: Option<u64>,
     #[serde(default)]
     sender: Option<OfPair>,
     #[serde(default)]
@@ -126,6 +132,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
         Some("cyclicdeadline") => of_cycles(&CYCLICDEADLINE, document, line, import),
         Some("signaltest") => of_cycles(&SIGNALTEST, document, line, import),
         Some("oslat") => oslat(document, line, import),
+        Some("rt-migrate-test") => of_tasks(&document, line, import),
         Some(name) if let Some(program) = pairs::by_name(name) => {
             of_pairs(program, document, line, import)
         }
@@ -262,6 +269,30 @@ fn of_cycles(
         output.scheduling = Some(DEADLINE);
         correct_minimum(&mut output);
     }
+    import.add(output)
+}
+
+fn of_tasks(document: &RtTests, line: u64, import: &mut Import<'_>) -> Result<(), ImportError> {
+    let mut output = import.output(&RT_MIGRATE_TEST, line);
+    common(document, &mut output);
+    let mut tasks = Vec::new();
+    for (index, of) in in_order(document, line)? {
+        let ns = |number: &Option<Number>| decimal(&number.as_ref()?.to_string(), 1_000);
+        let task = || {
+            let (mean, total) = (of.avg?, of.total?);
+            let mean = decimal(&format!("{mean:.0}"), 1_000)?;
+            Some(Task {
+                prio: of.prio?,
+                min: ns(&of.min)?,
+                max: ns(&of.max)?,
+                total: i64::try_from(total).ok()?.checked_mul(1_000)?,
+                mean,
+            })
+        };
+        let task = task().filter(|_| index == tasks.len());
+        tasks.push(task.ok_or_else(|| thread_error(line, index, "its figures are not all there"))?);
+    }
+    rt_migrate_test::put(&mut output, &tasks)?;
     import.add(output)
 }
 
@@ -418,6 +449,21 @@ mod tests {
             [(3_025, 17_000, 27_730.0, 90_000), (3_026, 17_000, 676_210.0, 57_442_000)]
         );
         assert_eq!(document.run.cpus, [CpuId(0), CpuId(0)]);
+    }
+
+    #[test]
+    fn document_of_rt_migrate_test() {
+        let all = imported(include_str!("samples/rt-migrate-test-2.4.json"));
+        let document = &all[0].document;
+        assert_eq!(
+            figures(document),
+            [
+                (4, 20_049_000, 20_067_000.0, 20_088_000),
+                (4, 52_000, 65_000.0, 83_000),
+                (4, 42_000, 56_000.0, 76_000)
+            ]
+        );
+        assert_eq!(document.threads[0].scheduling.to_string(), "SCHED_FIFO 2");
     }
 
     #[test]
