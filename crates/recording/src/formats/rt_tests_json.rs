@@ -136,6 +136,10 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
         Some(name) if let Some(program) = pairs::by_name(name) => {
             of_pairs(program, document, line, import)
         }
+        Some("ssdd" | "pi_stress" | "pip_stress" | "hackbench") => {
+            import.pass_over(line, format!("the document is of {program}, which has no latencies"));
+            Ok(())
+        }
         _ => {
             Err(ImportError::at(line, format!("the document is of '{program}', which is not read")))
         }
@@ -417,7 +421,7 @@ fn utc(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::tests::{figures, imported};
+    use crate::formats::tests::{figures, imported, refused};
 
     #[test]
     fn times_of_several_zones() {
@@ -464,6 +468,22 @@ mod tests {
             ]
         );
         assert_eq!(document.threads[0].scheduling.to_string(), "SCHED_FIFO 2");
+    }
+
+    #[test]
+    fn documents_without_latencies() {
+        let ssdd = include_str!("samples/ssdd-2.4.json");
+        assert_eq!(refused(ssdd), "line 1: the document is of ssdd, which has no latencies");
+        assert_eq!(
+            refused(include_str!("samples/pi_stress-2.4.json")),
+            "line 1: the document is of pi_stress, which has no latencies"
+        );
+        assert_eq!(
+            refused(&format!("a log\n{}", ssdd.replace("ssdd -i", "rtla -i"))),
+            "line 2: the document is of 'rtla', which is not read"
+        );
+        let both = format!("{ssdd}\n{}", include_str!("samples/svsematest-2.4.json"));
+        assert_eq!(imported(&both).len(), 1);
     }
 
     #[test]

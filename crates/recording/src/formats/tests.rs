@@ -47,3 +47,18 @@ pub(crate) fn of_file(
         })
         .collect())
 }
+
+/// Programs that load a machine print into the same log as those that measure.
+#[test]
+fn outputs_without_latencies() {
+    let hackbench = "$ hackbench\nRunning in process mode with 10 groups using 40 file descriptors \
+                     each (== 400 tasks)\nEach sender will pass 50 messages of 100 bytes\nTime: 0.358\n";
+    assert_eq!(refused(hackbench), "line 2: hackbench prints no latencies");
+    assert_eq!(
+        refused("Total inversion performed: 113965\nTest Duration: 0 days, 0 hours\n"),
+        "line 1: pi_stress prints no latencies"
+    );
+    assert_eq!(refused("forktest#3/8631/8640: STARTING\n"), "line 1: ssdd prints no latencies");
+    let measured = "T: 0 (11999) P:80 I:1000 C: 9 Min: 20 Act: 20 Avg: 109 Max: 192\n";
+    assert_eq!(imported(&format!("{hackbench}{measured}")).len(), 1);
+}
