@@ -30,6 +30,7 @@ pub use error::ImportError;
 pub(crate) use lines::Lines;
 pub(crate) use output::{Measured, Output, Program, Stated};
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -173,8 +174,8 @@ pub(crate) struct Import<'a> {
     options: ImportOptions,
     /// The format that is being read.
     format: &'static str,
-    /// The last line that nobody knew, and its number.
-    before: (u64, String),
+    /// The last lines that nobody knew since the last output, and their numbers.
+    before: VecDeque<(u64, String)>,
     found: Vec<FoundOutput>,
     /// Where the first output without any latency is, and why it has none.
     passed_over: Option<(u64, String)>,
@@ -218,12 +219,12 @@ impl Import<'_> {
     /// The command line of a program that stands just before its output at this line, as after the
     /// prompt of a shell.
     pub(crate) fn command(&self, program: &str, line: u64) -> Option<Vec<String>> {
-        let (at, text) = &self.before;
         let is_called = |word: &&str| word.rsplit('/').next() == Some(program);
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let first = words.iter().position(is_called)?;
-        (line - at <= COMMAND_WITHIN)
-            .then(|| words[first..].iter().map(|word| (*word).to_owned()).collect())
+        let near = self.before.iter().rev().filter(|(at, _)| line - at <= COMMAND_WITHIN);
+        near.map(|(_, text)| text.split_whitespace().collect::<Vec<&str>>()).find_map(|words| {
+            let first = words.iter().position(is_called)?;
+            Some(words[first..].iter().map(|word| (*word).to_owned()).collect())
+        })
     }
 
     /// The unit of values whose output does not say it, ns: what was asked for, or this.
@@ -257,7 +258,7 @@ pub fn import(
         teiji,
         options,
         format: "",
-        before: (0, String::new()),
+        before: VecDeque::new(),
         found: Vec::new(),
         passed_over: None,
     };
@@ -316,13 +317,17 @@ pub(crate) fn import_from(
         if let Some((name, read)) = found {
             import.format = name;
             read(&mut lines, import)?;
+            import.before.clear();
         } else {
             unknown += 1;
             if let Some(program) = lines.peek()?.and_then(without_latencies) {
                 import.pass_over(before, format!("{program} prints no latencies"));
             }
             let text: String = lines.peek()?.unwrap_or_default().chars().take(2_000).collect();
-            import.before = (before, text);
+            import.before.push_back((before, text));
+            if import.before.len() as u64 > COMMAND_WITHIN {
+                import.before.pop_front();
+            }
             if unknown > MAX_UNKNOWN && import.found.is_empty() {
                 let why = format!("{} among its first {MAX_UNKNOWN} lines", nothing_known(wanted));
                 return Err(ImportError::Whole(why));
