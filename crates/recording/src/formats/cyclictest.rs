@@ -56,6 +56,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     }
     output.resolution_ns = unit_ns;
     let (mut scheduling, mut has_histogram, mut has_samples) = (None, false, false);
+    let mut is_broken = false;
     // Printed by -v: of each thread its interval and that to the next.
     let mut printed: Vec<i64> = Vec::new();
     while let Some(line) = lines.peek()? {
@@ -93,13 +94,26 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
             printed.push(interval);
             lines.advance();
         } else if beside(line, &mut output) || line.trim().is_empty() {
+            is_broken |= line.starts_with("# Break value:");
             lines.advance();
         } else {
             break;
         }
     }
-    let had_any = output.threads.iter().any(|thread| !thread.is_empty());
-    if had_any { import.add(output) } else { Ok(()) }
+    for (index, smis) in
+        output.threads.iter().map(|thread| thread.smis).enumerate().collect::<Vec<_>>()
+    {
+        if let Some(smis) = smis {
+            output.say(&format!("SMIs of thread {index}"), &smis.to_string());
+        }
+    }
+    if output.threads.iter().any(|thread| !thread.is_empty()) {
+        return import.add(output);
+    }
+    if is_broken {
+        import.pass_over(output.line, "cyclictest stopped (-b) before its lines had a value");
+    }
+    Ok(())
 }
 
 fn is_thread_line(line: &str) -> bool {
@@ -107,13 +121,15 @@ fn is_thread_line(line: &str) -> bool {
         .is_some_and(|line| ["P", "I", "C", "Max"].iter().all(|name| line.get(name).is_some()))
 }
 
-/// The policy of the line above those of threads: none in it where it is an ordinary one, or
+/// The policy of the line above those of threads: none in it where it is the default one, or
 /// unknown.
 fn policy(line: &str) -> Option<Option<Policy>> {
     let (name, _) = line.strip_prefix("policy: ")?.split_once(": loadavg:")?;
     Some(match name.trim_end_matches("/other") {
         "fifo" => Some(Policy::Fifo),
         "rr" => Some(Policy::Rr),
+        "batch" => Some(Policy::Batch),
+        "idle" => Some(Policy::Idle),
         _ => None,
     })
 }
@@ -163,6 +179,8 @@ pub(super) fn histogram(
     }
     let mut of_lines: [Option<Vec<u64>>; NAMES.len()] = [const { None }; NAMES.len()];
     while let Some(line) = lines.peek()? {
+        // Spelt so once.
+        let line = &line.replacen("# Max Latencys:", "# Max Latencies:", 1);
         let found = NAMES.iter().position(|name| line.starts_with(&format!("# {name}:")));
         if let Some(at) = found {
             let Some(numbers) = numbers(line, NAMES[at]) else {
@@ -186,8 +204,8 @@ pub(super) fn histogram(
         let why = format!("the histogram has {all} columns, and the lines below it {threads}");
         return Err(lines.error(why));
     }
-    if threads == 0 {
-        return Err(lines.error("the histogram has neither rows nor the lines below them"));
+    if threads == 0 || max.is_none() {
+        return Err(lines.error("the histogram ends before its Max Latencies"));
     }
     let at = |of: &Option<Vec<u64>>, thread: usize| of.as_ref()?.get(thread).copied();
     let limit = rows.last().map_or(0, |(bucket, _)| bucket + 1);
@@ -219,7 +237,7 @@ pub(super) fn histogram(
             output.contradiction(format!("thread {index}: # Total"), stated, in_buckets);
         }
         if let Some(count) = at(&smis, index) {
-            output.say(&format!("SMIs of thread {index}"), &count.to_string());
+            output.thread(index)?.smis = Some(count);
         }
     }
     Ok(())
@@ -342,18 +360,21 @@ fn beside(line: &str, output: &mut Output) -> bool {
             return true;
         }
     }
+    if line.starts_with("T:") && line.contains(" Spike:") {
+        output.say("Spike", line);
+        return true;
+    }
     line.starts_with("#---")
         || line.starts_with("# cyclictest current status")
         || line.starts_with("# /dev/cpu_dma_latency")
         || line.starts_with("WARN: ")
         || line.starts_with("INFO: ")
-        || (line.starts_with("T:") && line.contains(" Spike:"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::tests::{imported, refused};
+    use crate::formats::tests::{figures, imported, refused};
 
     #[test]
     fn a_sample_is_three_numbers() {
@@ -388,6 +409,7 @@ mod tests {
             (document.run.interval_ns, document.run.distance_ns),
             (Nanos(1_000_000), Nanos(500_000))
         );
+        assert_eq!(document.command_line[..2], ["cyclictest", "-t2"]);
         let source = document.imported.as_ref().unwrap();
         assert_eq!((source.line, source.format.as_str()), (3, "cyclictest"));
     }
@@ -431,6 +453,88 @@ mod tests {
         assert_eq!(document.threads[0].latency_ns.unwrap().count, 4);
         assert_eq!(document.threads[0].evidence.samples_lost, 2);
         assert_eq!(document.threads[1].latency_ns.unwrap().max, 235_000);
+    }
+
+    /// What 2.4 printed here, and 2.10.
+    #[test]
+    fn outputs_of_many_options() {
+        let one = |text: &str| {
+            let mut all = imported(text);
+            assert_eq!(all.len(), 1);
+            let document = all.remove(0).document;
+            assert_eq!(document.warnings, Vec::new());
+            document
+        };
+        let of = |text: &str| figures(&one(text));
+        // Read through a FIFO, and after SIGUSR1 and SIGUSR2, the second time with NULs before it.
+        let usr1 = [(3_999, 13_000, 25_000.0, 1_133_000), (2_664, 15_000, 32_000.0, 1_977_000)];
+        assert_eq!(of(include_str!("samples/cyclictest-2.4-usr1.txt")), usr1);
+        let usr2 = [(3_607, 13_000, 25_000.0, 1_133_000), (2_402, 15_000, 32_000.0, 1_977_000)];
+        assert_eq!(of(include_str!("samples/cyclictest-2.4-usr2.txt")), usr2);
+        let fifo = [(991, 14_000, 31_000.0, 6_757_000), (667, 11_000, 30_000.0, 82_000)];
+        assert_eq!(of(include_str!("samples/cyclictest-2.4-fifo.txt")), fifo);
+        // A sum of all threads (-H), lines and a histogram below, a histogram of 2.10.
+        let sum = one(include_str!("samples/cyclictest-2.4-H.txt"));
+        assert_eq!(
+            figures(&sum),
+            [(300, 17_000, 28_000.0, 65_000), (300, 15_000, 27_000.0, 93_000)]
+        );
+        let live = [(300, 16_000, 28_000.0, 62_000), (300, 17_000, 29_000.0, 74_000)];
+        assert_eq!(of(include_str!("samples/cyclictest-2.4-hlive.txt")), live);
+        let new = [(300, 18_000, 31_000.0, 43_000), (300, 14_000, 26_000.0, 66_000)];
+        assert_eq!(of(include_str!("samples/cyclictest-2.10-h.txt")), new);
+        // --policy=idle, --spike, -R -v, -v.
+        let idle = one(include_str!("samples/cyclictest-2.4-idle.txt"));
+        assert_eq!(figures(&idle), [(100, 68_000, 76_000.0, 153_000)]);
+        assert_eq!(idle.threads[0].scheduling.to_string(), "SCHED_IDLE");
+        let spikes = one(include_str!("samples/cyclictest-2.4-spike.txt"));
+        let says = &spikes.imported.as_ref().unwrap().says;
+        assert_eq!(says[0].text, "T: 0 Spike:      31: TS:   3384623929");
+        assert_eq!(of(include_str!("samples/cyclictest-2.4-rv.txt"))[0].0, 30);
+        let samples = one(include_str!("samples/cyclictest-2.4-v.txt"));
+        assert_eq!((samples.threads.len(), figures(&samples)[0].0), (2, 200));
+        let smi = "T: 0 (1) P:80 I:1000 C: 9 Min: 2 Act: 2 Avg: 3 Max: 4 SMI:       7\n";
+        assert_eq!(one(smi).imported.as_ref().unwrap().says[0].text, "7");
+    }
+
+    /// Nothing but the command line says that values are in ns.
+    #[test]
+    fn values_in_ns() {
+        let text = include_str!("samples/cyclictest-2.4-nh.txt");
+        let document =
+            imported(&format!("# cyclictest -qN -t2 -h 100000\n{text}")).remove(0).document;
+        assert_eq!(
+            figures(&document),
+            [(200, 19_266, 28_466.0, 85_105), (200, 17_185, 31_368.0, 41_610)]
+        );
+        assert_eq!(document.warnings, Vec::new());
+    }
+
+    #[test]
+    fn runs_one_after_the_other() {
+        let all = imported(include_str!("samples/cyclictest-2.4-two-q.txt"));
+        let of: Vec<_> = all.iter().map(|one| figures(&one.document)).collect();
+        assert_eq!(
+            of,
+            [
+                [(300, 16_000, 26_000.0, 41_000), (207, 16_000, 45_000.0, 1_317_000)],
+                [(300, 15_000, 25_000.0, 63_000), (209, 16_000, 23_000.0, 38_000)]
+            ]
+        );
+        let line = |at: usize| all[at].document.imported.as_ref().unwrap().line;
+        assert_eq!((line(0), line(1)), (2, 5));
+    }
+
+    #[test]
+    fn outputs_that_end_too_early() {
+        assert_eq!(
+            refused(include_str!("samples/cyclictest-2.4-break.txt")),
+            "line 2: cyclictest stopped (-b) before its lines had a value"
+        );
+        let whole = include_str!("samples/cyclictest-2.4-H.txt");
+        let cut = |at: &str| whole.split_once(at).unwrap().0.to_owned();
+        assert_eq!(refused(&cut("000055")), "line 58: the histogram ends before its Max Latencies");
+        assert_eq!(refused(&cut("# Max")), "line 66: the histogram ends before its Max Latencies");
     }
 
     #[test]

@@ -82,6 +82,10 @@ pub(crate) struct Measured {
     /// Values beyond the histogram: how many, and the smallest that they may have been, ns.
     pub beyond: Option<(u64, i64)>,
     pub stated: Stated,
+    /// System management interrupts meanwhile.
+    pub smis: Option<u64>,
+    /// Its id, where that is said.
+    tid: u64,
     /// Samples that are not on the disk yet, and times of events before them.
     kept: Vec<i64>,
     times: Vec<i64>,
@@ -112,6 +116,15 @@ impl Measured {
         if count > 0 {
             self.buckets.push(Bucket { lower, upper, count });
         }
+    }
+
+    /// Whether a thread of this id is not the one that was here before. Ids that are 0 are not known.
+    pub(crate) fn is_another(&mut self, tid: u64) -> bool {
+        let is_another = self.tid != 0 && tid != 0 && self.tid != tid;
+        if tid != 0 {
+            self.tid = tid;
+        }
+        is_another
     }
 
     /// Whether anything is known of what it measured.

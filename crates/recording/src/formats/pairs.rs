@@ -63,11 +63,10 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     let mut drawn: Vec<(String, bool)> = Vec::new();
     while let Some(line) = lines.peek()? {
         if let Some(pair) = Pair::parse(line) {
-            let known = output.threads.get(pair.index).and_then(|thread| thread.stated.count);
-            if known > Some(pair.cycles) {
+            let thread = output.thread(pair.index)?;
+            if thread.stated.count > Some(pair.cycles) || thread.is_another(pair.tid) {
                 break;
             }
-            let thread = output.thread(pair.index)?;
             thread.interval = Some(pair.interval);
             thread.scheduling = pair.scheduling;
             thread.stated = Stated { count: Some(pair.cycles), ..thread.stated };
@@ -109,6 +108,8 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
 /// and the one that wakes it. A CPU is the one that a thread ran on last.
 struct Pair {
     index: usize,
+    /// The woken thread's id.
+    tid: u64,
     scheduling: Option<Scheduling>,
     interval: Nanos,
     cycles: u64,
@@ -131,6 +132,7 @@ impl Pair {
         let interval = i64::try_from(words("I", woken)?).ok()?.checked_mul(1_000)?;
         Some(Pair {
             index: usize::try_from(number / 2).ok()?,
+            tid: whole(woken.split(',').next()?)?,
             scheduling: scheduling(words("P", woken)?),
             interval: Nanos(interval),
             cycles: words("Cycles ", waking)?,
@@ -209,6 +211,8 @@ mod tests {
         assert!(!document.threads[0].pinned, "they ran there last");
         let document = imported(text).remove(0).document;
         assert_eq!(document.run.probe, "rt-tests-pairs");
+        let again = text.replace("ID226", "ID326");
+        assert_eq!(imported(&format!("{text}{again}")).len(), 2, "two runs");
     }
 
     #[test]

@@ -10,6 +10,8 @@ use plan::{Nanos, Policy, Scheduling};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ThreadLine<'l> {
     pub index: usize,
+    /// The thread's id; 0 before it has begun.
+    tid: u64,
     /// By the letters before the colon.
     values: Vec<(&'l str, &'l str)>,
 }
@@ -20,7 +22,7 @@ impl<'l> ThreadLine<'l> {
         let rest = line.trim_start().strip_prefix("T:")?;
         let (index, rest) = rest.split_once('(')?;
         let (pid, mut rest) = rest.split_once(')')?;
-        whole(pid)?;
+        let tid = whole(pid)?;
         let index = usize::try_from(whole(index)?).ok()?;
         let mut values = Vec::new();
         while let Some((name, behind)) = rest.split_once(':') {
@@ -32,7 +34,7 @@ impl<'l> ThreadLine<'l> {
                 return None;
             }
         }
-        (!values.is_empty()).then_some(ThreadLine { index, values })
+        (!values.is_empty()).then_some(ThreadLine { index, tid, values })
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&'l str> {
@@ -65,14 +67,20 @@ impl<'l> ThreadLine<'l> {
     /// priority.
     pub(crate) fn scheduling(&self, policy: Option<Policy>) -> Option<Scheduling> {
         match whole(self.get("P")?)? {
-            0 => Some(Scheduling::OTHER),
+            0 => match policy {
+                Some(policy @ (Policy::Batch | Policy::Idle)) => {
+                    Some(Scheduling { policy, prio: None })
+                }
+                _ => Some(Scheduling::OTHER),
+            },
             prio => Some(Scheduling { policy: policy?, prio: u8::try_from(prio).ok() }),
         }
     }
 }
 
 /// Reads such lines, drawn again and again, while each counts on: the last of each thread stays. An
-/// output of which a thread begins again ends before it. Whether there were any.
+/// output of which a thread begins again, or another thread of the same number, ends before it. Whether
+/// there were any.
 pub(crate) fn read_all(
     lines: &mut Lines<'_>,
     output: &mut Output,
@@ -81,13 +89,13 @@ pub(crate) fn read_all(
 ) -> Result<bool, ImportError> {
     let mut any = false;
     while let Some(line) = lines.peek()?.and_then(ThreadLine::parse) {
-        let known = output.threads.get(line.index).and_then(|thread| thread.stated.count);
-        if known > line.cycles() {
+        let thread = output.thread(line.index)?;
+        if thread.stated.count > line.cycles() || thread.is_another(line.tid) {
             break;
         }
         let scheduling = line.scheduling(policy);
-        let thread = output.thread(line.index)?;
         line.put(thread, unit_ns);
+        thread.smis = line.get("SMI").and_then(whole);
         thread.scheduling = scheduling;
         any = true;
         lines.advance();
