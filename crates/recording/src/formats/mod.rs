@@ -176,6 +176,8 @@ pub(crate) struct Import<'a> {
     format: &'static str,
     /// The last lines that nobody knew since the last output, and their numbers.
     before: VecDeque<(u64, String)>,
+    /// Outputs that were begun, which may be more than were found.
+    begun: usize,
     found: Vec<FoundOutput>,
     /// Where the first output without any latency is, and why it has none.
     passed_over: Option<(u64, String)>,
@@ -183,8 +185,9 @@ pub(crate) struct Import<'a> {
 
 impl Import<'_> {
     /// Begins an output of this program at this line.
-    pub(crate) fn output(&self, program: &'static Program, line: u64) -> Output {
-        let place = self.to.join(format!("{}.teiji", self.found.len()));
+    pub(crate) fn output(&mut self, program: &'static Program, line: u64) -> Output {
+        let place = self.to.join(format!("{}.teiji", self.begun));
+        self.begun += 1;
         Output::new(program, self.format, line, place)
     }
 
@@ -259,6 +262,7 @@ pub fn import(
         options,
         format: "",
         before: VecDeque::new(),
+        begun: 0,
         found: Vec::new(),
         passed_over: None,
     };

@@ -62,3 +62,16 @@ fn outputs_without_latencies() {
     let measured = "T: 0 (11999) P:80 I:1000 C: 9 Min: 20 Act: 20 Avg: 109 Max: 192\n";
     assert_eq!(imported(&format!("{hackbench}{measured}")).len(), 1);
 }
+
+/// The buckets of a thread, both ends and how many.
+pub(crate) fn buckets(document: &Document, thread: usize) -> Vec<(i64, i64, u64)> {
+    let all = document.threads[thread].histogram_ns.buckets.iter();
+    all.map(|bucket| (bucket.lower, bucket.upper, bucket.count)).collect()
+}
+
+/// What an output says of this.
+pub(crate) fn says(document: &Document, what: &str) -> String {
+    let all = &document.imported.as_ref().unwrap().says;
+    let found = all.iter().find(|said| said.what == what);
+    found.unwrap_or_else(|| panic!("{what} is not among {all:?}")).text.clone()
+}
