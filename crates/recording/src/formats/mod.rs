@@ -22,6 +22,9 @@ mod pairs;
 mod queuelat;
 mod rt_migrate_test;
 mod rt_tests_json;
+mod rtla;
+mod rtla_hist;
+mod rtla_top;
 mod sendme;
 mod signaltest;
 mod thread_line;
@@ -114,6 +117,12 @@ pub const FORMATS: &[Format] = &[
         name: "hwlatdetect",
         what: "hwlatdetect's summary and samples",
         reads: Reads::Lines { begins: hwlatdetect::begins, read: hwlatdetect::read },
+        name: "rtla-hist",
+        what: "histograms of rtla timerlat hist and rtla osnoise hist",
+        reads: Reads::Lines { begins: rtla_hist::begins, read: rtla_hist::read },
+        name: "rtla-top",
+        what: "tables of rtla timerlat top, rtla osnoise top and rtla hwnoise",
+        reads: Reads::Lines { begins: rtla_top::begins, read: rtla_top::read },
     },
 ];
 
