@@ -14,6 +14,8 @@ mod cyclicdeadline;
 mod cyclictest;
 mod error;
 mod hwlatdetect;
+mod jitterdebugger;
+mod json;
 mod lines;
 mod numbers;
 mod oslat;
@@ -58,7 +60,6 @@ enum Reads {
         read: fn(&mut Lines<'_>, &mut Import<'_>) -> Result<(), ImportError>,
     },
     /// A whole file.
-    #[expect(dead_code, reason = "archives and binary formats come next")]
     Bytes {
         /// Whether it is such a file, by its first bytes.
         is: fn(&[u8]) -> bool,
@@ -123,6 +124,16 @@ pub const FORMATS: &[Format] = &[
         name: "rtla-top",
         what: "tables of rtla timerlat top, rtla osnoise top and rtla hwnoise",
         reads: Reads::Lines { begins: rtla_top::begins, read: rtla_top::read },
+    },
+    Format {
+        name: "jitterdebugger",
+        what: "jitterdebugger's lines, results.json and samples as CSV",
+        reads: Reads::Lines { begins: jitterdebugger::begins, read: jitterdebugger::read },
+    },
+    Format {
+        name: "jitterdebugger-raw",
+        what: "jitterdebugger's samples.raw",
+        reads: Reads::Bytes { is: jitterdebugger::is_raw, read: jitterdebugger::read_raw },
     },
 ];
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The documents that rt-tests' programs write with `--json`.
 //!
-//! They are nearly JSON: a quote in the command line is written as it is, a mean of nothing is
-//! `-nan`, and two keys end in a colon.
+//! They are nearly JSON, see [`json`], and two keys end in a colon.
 
 use super::command_line::Asked;
 use super::cyclicdeadline::{CYCLICDEADLINE, DEADLINE, correct_minimum};
 use super::cyclictest::CYCLICTEST;
+use super::json::{self, SysInfo};
 use super::numbers::decimal;
 use super::oslat::{OSLAT, OnCpu, Table};
 use super::rt_migrate_test::{RT_MIGRATE_TEST, Task};
@@ -16,9 +16,6 @@ use plan::CpuId;
 use serde::Deserialize;
 use serde_json::Number;
 use std::collections::BTreeMap;
-
-/// Bytes of a document at most.
-const MAX_DOCUMENT: usize = 8 << 20;
 
 /// What the documents have in common, and what is of one program alone.
 #[derive(Deserialize)]
@@ -38,20 +35,6 @@ struct RtTests {
     resolution_in_ns: u64,
     #[serde(default)]
     thread: BTreeMap<String, OneThread>,
-}
-
-#[derive(Deserialize)]
-struct SysInfo {
-    #[serde(default)]
-    nodename: Option<String>,
-    #[serde(default)]
-    release: Option<String>,
-    #[serde(default)]
-    version: Option<String>,
-    #[serde(default)]
-    machine: Option<String>,
-    #[serde(default)]
-    realtime: Option<u64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -120,11 +103,7 @@ pub(crate) fn begins(lines: &[&str]) -> bool {
 /// Reads it.
 pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportError> {
     let line = lines.number();
-    let text = document(lines)?;
-    let document: RtTests = serde_json::from_str(&text).map_err(|error| {
-        let at = line + u64::try_from(error.line().saturating_sub(1)).unwrap_or(0);
-        ImportError::at(at, format!("the JSON cannot be read: {error}"))
-    })?;
+    let document: RtTests = json::document(lines)?;
     let command = document.cmdline.clone().unwrap_or_default();
     let program = command.split_whitespace().next().unwrap_or_default();
     match program.rsplit('/').next() {
@@ -146,65 +125,6 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     }
 }
 
-/// The text of a document up to its last brace, with what is no JSON put right.
-fn document(lines: &mut Lines<'_>) -> Result<String, ImportError> {
-    let mut text = String::new();
-    let (mut depth, mut in_string, mut is_escaped) = (0_u32, false, false);
-    while let Some(line) = lines.peek()? {
-        let line = repaired(line);
-        let mut end = None;
-        for (at, letter) in line.char_indices() {
-            if in_string {
-                in_string = is_escaped || letter != '"';
-                is_escaped = letter == '\\' && !is_escaped;
-                continue;
-            }
-            match letter {
-                '"' => in_string = true,
-                '{' => depth += 1,
-                '}' => {
-                    depth = depth.saturating_sub(1);
-                    if depth == 0 {
-                        end = Some(at + 1);
-                        break;
-                    }
-                }
-                _ => {}
-            }
-        }
-        text.push_str(end.map_or(line.as_str(), |end| &line[..end]));
-        text.push('\n');
-        lines.advance();
-        if end.is_some() {
-            return Ok(text);
-        }
-        if text.len() > MAX_DOCUMENT {
-            return Err(lines.error(format!("the document is above {} MB", MAX_DOCUMENT >> 20)));
-        }
-    }
-    Err(lines.error("the document ends before its last brace"))
-}
-
-/// A line of a document as JSON has it.
-fn repaired(line: &str) -> String {
-    let trimmed = line.trim();
-    if trimmed.starts_with("\"cmdline")
-        && let Some((key, value)) = trimmed.split_once(": \"")
-        && let Some((value, rest)) = value.rsplit_once('"')
-        && value.contains('"')
-        && serde_json::from_str::<serde::de::IgnoredAny>(&format!("\"{value}\"")).is_err()
-    {
-        return format!("{key}: \"{}\"{rest}", value.replace('"', "\\\""));
-    }
-    match trimmed.split_once(": ") {
-        Some((key, value)) if value.trim_end_matches(',').trim_start_matches('-') == "nan" => {
-            let comma = if value.ends_with(',') { "," } else { "" };
-            format!("{key}: null{comma}")
-        }
-        _ => line.to_owned(),
-    }
-}
-
 /// Puts what all of them say of the run and its machine.
 fn common(document: &RtTests, output: &mut Output) {
     let words = document.cmdline.iter().flat_map(|line| line.split_whitespace());
@@ -212,20 +132,8 @@ fn common(document: &RtTests, output: &mut Output) {
     output.version.clone_from(&document.rt_test_version);
     output.started_at = document.start_time.as_deref().map(rfc3339);
     output.ended_at = document.end_time.as_deref().map(rfc3339);
-    let Some(system) = &document.sysinfo else { return };
-    output.host.hostname.clone_from(&system.nodename);
-    output.host.kernel.clone_from(&system.release);
-    output.host.kernel_version.clone_from(&system.version);
-    output.host.architecture = system.machine.clone().unwrap_or_default();
-    let words = system.version.iter().flat_map(|version| version.split(' '));
-    let preemption = words.filter(|word| word.starts_with("PREEMPT")).next_back();
-    output.host.preemption = preemption.map(str::to_owned);
-    let is_real_time = preemption.map(|word| word == "PREEMPT_RT");
-    if let (Some(stated), Some(found)) = (system.realtime, is_real_time)
-        && (stated == 1) != found
-    {
-        let version = system.version.as_deref().unwrap_or_default();
-        output.contradiction("sysinfo.realtime", stated, format!("version: {version}"));
+    if let Some(system) = &document.sysinfo {
+        system.put(output);
     }
 }
 

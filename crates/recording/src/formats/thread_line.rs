@@ -4,7 +4,7 @@
 
 use super::numbers::{decimal, mean, whole};
 use super::{ImportError, Lines, Measured, Output, Stated};
-use plan::{Nanos, Policy, Scheduling};
+use plan::{CpuId, Nanos, Policy, Scheduling};
 
 /// What such a line says. What it leaves out is none.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,11 +46,14 @@ impl<'l> ThreadLine<'l> {
         whole(self.get("C")?)
     }
 
-    /// Puts what it says into a thread: its interval, priority and figures, which are in this unit.
+    /// Puts what it says into a thread: its interval, CPU and figures, which are in this unit.
     /// Before the first cycle there are none.
     pub(crate) fn put(&self, thread: &mut Measured, unit_ns: i64) {
         if let Some(interval) = self.get("I").and_then(|text| decimal(text, 1_000)) {
             thread.interval = Some(Nanos(interval));
+        }
+        if let Some(cpu) = self.get("A").and_then(whole).and_then(|cpu| u32::try_from(cpu).ok()) {
+            thread.cpu = Some(CpuId(cpu));
         }
         let count = self.cycles();
         let ns = |name: &str| decimal(self.get(name)?, unit_ns).filter(|_| count != Some(0));
