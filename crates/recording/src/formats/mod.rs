@@ -18,6 +18,7 @@ mod jitterdebugger;
 mod json;
 mod lines;
 mod numbers;
+mod osadl;
 mod oslat;
 mod output;
 mod pairs;
@@ -134,6 +135,11 @@ pub const FORMATS: &[Format] = &[
         name: "jitterdebugger-raw",
         what: "jitterdebugger's samples.raw",
         reads: Reads::Bytes { is: jitterdebugger::is_raw, read: jitterdebugger::read_raw },
+    },
+    Format {
+        name: "osadl",
+        what: "OSADL's RT Dataset",
+        reads: Reads::Lines { begins: osadl::begins, read: osadl::read },
     },
 ];
 
