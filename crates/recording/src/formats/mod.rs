@@ -25,6 +25,7 @@ mod pairs;
 mod queuelat;
 mod rt_migrate_test;
 mod rt_tests_json;
+mod rteval;
 mod rtla;
 mod rtla_hist;
 mod rtla_top;
@@ -140,6 +141,11 @@ pub const FORMATS: &[Format] = &[
         name: "osadl",
         what: "OSADL's RT Dataset",
         reads: Reads::Lines { begins: osadl::begins, read: osadl::read },
+    },
+    Format {
+        name: "rteval",
+        what: "rteval's summary.xml: cyclictest and timerlat",
+        reads: Reads::Bytes { is: rteval::is, read: rteval::read },
     },
 ];
 
