@@ -46,6 +46,10 @@ pub enum Unknown {
     Load,
     /// The unit of the values: they were read as the unit that the program has by default.
     Unit,
+    /// `threads[].latency_ns.count`: there were as many at least.
+    Count,
+    /// Whether values were beyond the histogram: the largest may have been any.
+    Beyond,
 }
 
 /// A line of an output that no key of `run.json` has.

@@ -56,6 +56,12 @@ impl<'f> Lines<'f> {
         Ok(self.ahead.front().map(|line| without(&self.prefix, line)))
     }
 
+    /// The line so many lines behind the next one; none where the file has no more.
+    pub(crate) fn peek_behind(&mut self, lines: usize) -> Result<Option<&str>, ImportError> {
+        self.fill(lines + 1)?;
+        Ok(self.ahead.get(lines).map(|line| without(&self.prefix, line)))
+    }
+
     /// Takes the line that was looked at.
     pub(crate) fn advance(&mut self) {
         if let Some(line) = self.ahead.pop_front() {

@@ -54,6 +54,10 @@ pub(crate) struct Output {
     pub interval: Option<Nanos>,
     pub scheduling: Option<Scheduling>,
     pub is_of_unknown_unit: bool,
+    /// Whether the number of samples is not said: what is stated is a lower bound, or nothing.
+    pub is_of_unknown_count: bool,
+    /// Whether there may be values beyond the histogram that are not said.
+    pub may_have_more: bool,
     pub command_line: Vec<String>,
     /// RFC 3339, or in the words of the output.
     pub started_at: Option<String>,
@@ -157,6 +161,8 @@ impl Output {
             interval: None,
             scheduling: None,
             is_of_unknown_unit: false,
+            is_of_unknown_count: false,
+            may_have_more: false,
             command_line: Vec::new(),
             started_at: None,
             ended_at: None,
@@ -370,6 +376,7 @@ impl Output {
     /// stated, where buckets do not contradict it. Buckets are put in order meanwhile.
     fn figures(&mut self, index: usize) -> Result<Option<Summary>, ImportError> {
         let (line, resolution) = (self.line, self.resolution_ns);
+        let is_of_unknown_count = self.is_of_unknown_count;
         let thread = &mut self.threads[index];
         let stated = thread.stated;
         let within = |ns: Option<i64>| ns.is_none_or(|ns| (-MAX_NS..=MAX_NS).contains(&ns));
@@ -381,8 +388,10 @@ impl Output {
             return Ok(None);
         }
         if thread.buckets.is_empty() && thread.beyond.is_none_or(|(count, _)| count == 0) {
+            let fewest = || if stated.min == stated.max { 1 } else { 2 };
+            let count = stated.count.or_else(|| is_of_unknown_count.then(fewest));
             let [Some(count), Some(min), Some(max)] =
-                [stated.count.and_then(|count| i64::try_from(count).ok()), stated.min, stated.max]
+                [count.and_then(|count| i64::try_from(count).ok()), stated.min, stated.max]
             else {
                 let why = format!(
                     "thread {index}: how many, the smallest and the largest are not \
@@ -447,6 +456,8 @@ impl Output {
         );
         lacks(self.started_at.is_none(), Unknown::Start);
         lacks(self.is_of_unknown_unit, Unknown::Unit);
+        lacks(self.is_of_unknown_count, Unknown::Count);
+        lacks(self.may_have_more, Unknown::Beyond);
         unknown.sort_unstable();
         let interval = |index: usize| threads.get(index).map(|thread| thread.interval_ns);
         let distance = match (interval(0), interval(1)) {
