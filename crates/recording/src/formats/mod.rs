@@ -16,6 +16,7 @@ mod error;
 mod hwlatdetect;
 mod jitterdebugger;
 mod json;
+mod latency_table;
 mod lines;
 mod numbers;
 mod osadl;
@@ -32,6 +33,7 @@ mod rtla_top;
 mod sendme;
 mod signaltest;
 mod thread_line;
+mod xenomai;
 
 pub use error::ImportError;
 pub(crate) use lines::Lines;
@@ -146,6 +148,9 @@ pub const FORMATS: &[Format] = &[
         name: "rteval",
         what: "rteval's summary.xml: cyclictest and timerlat",
         reads: Reads::Bytes { is: rteval::is, read: rteval::read },
+        name: "xenomai-latency",
+        what: "Xenomai's latency: table, histogram (-h) and gnuplot file (-g)",
+        reads: Reads::Lines { begins: xenomai::begins, read: xenomai::read },
     },
 ];
 
