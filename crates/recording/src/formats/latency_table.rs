@@ -13,7 +13,7 @@ const MAX_CELLS: usize = 1 << 20;
 pub(crate) struct LatencyTable {
     /// Of its columns, by the heading, without the strokes around them.
     names: Vec<String>,
-    /// Lines of a second each.
+    /// Lines of a second each, or of as long as the program takes.
     pub seconds: u64,
     sum_of_means: f64,
     min: Option<i64>,
@@ -136,13 +136,14 @@ impl LatencyTable {
         Ok(())
     }
 
-    /// Says how many samples there are at least, of a period, where nothing else does.
-    pub(crate) fn count(&self, output: &mut Output, period_ns: Option<i64>) {
+    /// Says how many samples there are at least, where nothing else does: as many as each line is
+    /// of.
+    pub(crate) fn count(&self, output: &mut Output, line_ns: Option<i64>) {
         if output.threads.first().is_some_and(|thread| thread.stated.count.is_some()) {
             return;
         }
         output.is_of_unknown_count = true;
-        let each = period_ns.filter(|period| *period > 0).map(|period| 1_000_000_000 / period);
+        let each = line_ns.zip(output.interval).and_then(|(ns, period)| ns.checked_div(period.0));
         let each = each.and_then(|each| u64::try_from(each).ok());
         if let (Some(each), Some(thread)) = (each, output.threads.first_mut()) {
             thread.stated.count = Some(each.saturating_mul(self.seconds)).filter(|n| *n > 1);

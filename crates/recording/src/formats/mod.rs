@@ -17,6 +17,7 @@ mod hwlatdetect;
 mod jitterdebugger;
 mod json;
 mod latency_table;
+mod latmus;
 mod lines;
 mod numbers;
 mod osadl;
@@ -26,6 +27,7 @@ mod pairs;
 mod queuelat;
 mod rt_migrate_test;
 mod rt_tests_json;
+mod rtai;
 mod rteval;
 mod rtla;
 mod rtla_hist;
@@ -151,6 +153,16 @@ pub const FORMATS: &[Format] = &[
         name: "xenomai-latency",
         what: "Xenomai's latency: table, histogram (-h) and gnuplot file (-g)",
         reads: Reads::Lines { begins: xenomai::begins, read: xenomai::read },
+    },
+    Format {
+        name: "latmus",
+        what: "EVL's latmus: table and gnuplot file (-g)",
+        reads: Reads::Lines { begins: latmus::begins, read: latmus::read },
+    },
+    Format {
+        name: "rtai",
+        what: "RTAI's latency and preempt",
+        reads: Reads::Lines { begins: rtai::begins, read: rtai::read },
     },
 ];
 

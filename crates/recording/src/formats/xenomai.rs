@@ -158,7 +158,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     run.table.put(&mut output)?;
     run.put_cells(&mut output).map_err(|why| ImportError::at(begin, why))?;
     if run.cells.is_empty() {
-        run.table.count(&mut output, run.period_ns);
+        run.table.count(&mut output, Some(1_000_000_000));
     }
     import.add(output)
 }
@@ -558,7 +558,13 @@ mod tests {
 
     #[test]
     fn the_table_of_an_older_version() {
-        let text = "== Sampling period: 100 us\n== Test mode: periodic user-mode task\n                    == All results in microseconds\nwarming up...\n                    RTT|  00:00:01  (periodic user-mode task, 100 us period, priority 99)\n                    RTH|-----lat min|-----lat avg|-----lat max|-overrun|----lat best|---lat worst\n                    RTD|      -1.203|      -0.961|       1.203|       3|      -1.203|       1.203\n                    ---|------------|------------|------------|--------|-------------------------\n                    RTS|      -1.203|      -0.961|       1.203|       3|    00:00:01/00:00:01\n";
+        let text = "== Sampling period: 100 us\n== Test mode: periodic user-mode task\n\
+                    == All results in microseconds\nwarming up...\n\
+                    RTT|  00:00:01  (periodic user-mode task, 100 us period, priority 99)\n\
+                    RTH|-----lat min|-----lat avg|-----lat max|-overrun|---lat best|--lat worst\n\
+                    RTD|      -1.203|      -0.961|       1.203|       3|     -1.203|      1.203\n\
+                    ---|------------|------------|------------|--------|---------------------\n\
+                    RTS|      -1.203|      -0.961|       1.203|       3|    00:00:01/00:00:01\n";
         let one = only(text);
         assert_eq!(figures(&one), (10_000, -1_203, -961.0, 1_203));
         assert_eq!(says(&one, "overrun"), ["3"]);
@@ -583,7 +589,8 @@ mod tests {
         let one = of_file(bare.as_bytes(), options).unwrap().remove(0);
         assert_eq!(one.document.run.probe, "latency-table");
         assert_eq!(figures(&one), (2, 15_312, 16_406.0, 17_088));
-        let switches = "RTH|---------cpu|ctx switches|-------total\nRTD|   0|  100|  100\n";
+        let switches = "RTH|---------cpu|ctx switches|-------total\n\
+                        RTD|           0|         100|         100\n";
         assert_eq!(refused(switches), "no output of a known format is in it");
     }
 
