@@ -3,10 +3,24 @@
 //! line for each second or so (`RTD`), one of all of them (`RTS`); and the cells of its histograms.
 
 use super::numbers::{decimal, mean, whole};
-use super::{ImportError, Lines, Measured, Output, Stated};
+use super::{ImportError, Lines, Measured, Output, Program, Stated};
+use model::{Column, RowKind};
 
 /// Cells of a histogram at most: more than any of these programs allocates.
 const MAX_CELLS: usize = 1 << 20;
+
+/// A program that prints such a table. All of them count periods that went by: as overruns.
+pub(crate) const fn program(name: &'static str, measuring_point: &'static str) -> Program {
+    Program {
+        name,
+        measuring_point,
+        column: Column::ns("latency_ns", measuring_point),
+        rows: RowKind::Activations,
+        is_planned: true,
+        passes_over: false,
+        resolution_ns: 1,
+    }
+}
 
 /// What such a table says.
 #[derive(Default)]

@@ -1,24 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! EVL's `latmus`: its table, which has the form of Xenomai's, and the file of `-g`.
 
-use super::latency_table::{Cells, LatencyTable, is_time};
+use super::latency_table::{Cells, LatencyTable, is_time, program};
 use super::numbers::{decimal, mean, whole};
 use super::{Import, ImportError, Lines, Output, Program};
-use model::{Column, RowKind};
 use plan::{CpuId, Nanos};
-
-const fn program(name: &'static str, measuring_point: &'static str) -> Program {
-    Program {
-        name,
-        measuring_point,
-        column: Column::ns("latency_ns", measuring_point),
-        rows: RowKind::Activations,
-        is_planned: true,
-        // It counts them, as overruns.
-        passes_over: false,
-        resolution_ns: 1,
-    }
-}
 
 static UNSAID: Program = program(
     "latmus",
@@ -55,7 +41,8 @@ static CONTEXTS: [(&str, Program); 6] = [
         "sirq",
         program(
             "latmus-sirq",
-            "from the planned time of a period until latmus' synthetic interrupt has read the clock",
+            "from the planned time of a period until latmus' synthetic interrupt has read the \
+             clock",
         ),
     ),
     (

@@ -34,6 +34,7 @@ mod rtla_hist;
 mod rtla_top;
 mod sendme;
 mod signaltest;
+mod stress_ng;
 mod thread_line;
 mod xenomai;
 
@@ -163,6 +164,11 @@ pub const FORMATS: &[Format] = &[
         name: "rtai",
         what: "RTAI's latency and preempt",
         reads: Reads::Lines { begins: rtai::begins, read: rtai::read },
+    },
+    Format {
+        name: "stress-ng",
+        what: "stress-ng's --cyclic: figures, percentiles and --cyclic-dist",
+        reads: Reads::Lines { begins: stress_ng::begins, read: stress_ng::read },
     },
 ];
 

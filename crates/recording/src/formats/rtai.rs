@@ -2,24 +2,10 @@
 //! RTAI's test programs `latency` and `preempt`, in the kernel and in user space. They print ns in
 //! a table of the form of Xenomai's, which prints us.
 
-use super::latency_table::{LatencyTable, is_heading, is_time};
+use super::latency_table::{LatencyTable, is_heading, is_time, program};
 use super::numbers::decimal;
 use super::{Import, ImportError, Lines, Output, Program};
-use model::{Column, RowKind};
 use plan::Nanos;
-
-const fn program(name: &'static str, measuring_point: &'static str) -> Program {
-    Program {
-        name,
-        measuring_point,
-        column: Column::ns("latency_ns", measuring_point),
-        rows: RowKind::Activations,
-        is_planned: true,
-        // It runs what it missed at once, and counts it.
-        passes_over: false,
-        resolution_ns: 1,
-    }
-}
 
 const IN_KERNEL: &str =
     "from the planned time of a period until RTAI's task in the kernel has read the clock";
@@ -168,8 +154,8 @@ RTD|     -22000|     -24175|      13288|      60000|      63550|          1
         let kernel = "RTAI Testsuite - KERNEL threads latency (all data in nanoseconds)\n\
                       \n*** latency verification tool with kernel threads ***\n\
                       ***    period = 100000 (ns),  avrgtime = 2 (s)    ***\n\n\
-                      RTH|    lat min|    ovl min|    lat avg|    lat max|    ovl max|   overruns\n\
-                      RTD|         60|         60|        141|       1040|       1040|          0\n";
+                      RTH|    lat min|    ovl min|    lat avg|    lat max|    ovl max|  overruns\n\
+                      RTD|         60|         60|        141|       1040|       1040|         0\n";
         let preempt = "RTAI Testsuite - UP preempt (all data in nanoseconds)\n\
                        RTH|     lat min|     lat avg|     lat max|    jit fast|    jit slow\n\
                        RTD|       -1200|         300|        4200|        3000|        9000\n";

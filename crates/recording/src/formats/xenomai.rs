@@ -2,24 +2,10 @@
 //! Xenomai's `latency`: its table, the histograms of `-h`, the figures of `-s`, and the file of
 //! `-g`, which belongs to the run whose text it stands behind.
 
-use super::latency_table::{Cells, LatencyTable, fields, is_heading, is_time};
+use super::latency_table::{Cells, LatencyTable, fields, is_heading, is_time, program};
 use super::numbers::{decimal, mean, whole};
 use super::{Import, ImportError, Lines, Output, Program, Stated};
-use model::{Column, RowKind};
 use plan::Nanos;
-
-const fn program(name: &'static str, measuring_point: &'static str) -> Program {
-    Program {
-        name,
-        measuring_point,
-        column: Column::ns("latency_ns", measuring_point),
-        rows: RowKind::Activations,
-        is_planned: true,
-        // It counts them, as overruns.
-        passes_over: false,
-        resolution_ns: 1,
-    }
-}
 
 static USER_TASK: Program = program(
     "xenomai-latency",
