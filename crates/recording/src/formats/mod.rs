@@ -32,6 +32,7 @@ mod rteval;
 mod rtla;
 mod rtla_hist;
 mod rtla_top;
+mod rttest;
 mod sendme;
 mod signaltest;
 mod stress_ng;
@@ -169,6 +170,11 @@ pub const FORMATS: &[Format] = &[
         name: "stress-ng",
         what: "stress-ng's --cyclic: figures, percentiles and --cyclic-dist",
         reads: Reads::Lines { begins: stress_ng::begins, read: stress_ng::read },
+    },
+    Format {
+        name: "rttest",
+        what: "rttest of ROS 2: statistics and file of samples (-f)",
+        reads: Reads::Lines { begins: rttest::begins, read: rttest::read },
     },
 ];
 
