@@ -25,6 +25,7 @@ mod oslat;
 mod output;
 mod pairs;
 mod queuelat;
+mod rt_app;
 mod rt_migrate_test;
 mod rt_tests_json;
 mod rtai;
@@ -175,6 +176,11 @@ pub const FORMATS: &[Format] = &[
         name: "rttest",
         what: "rttest of ROS 2: statistics and file of samples (-f)",
         reads: Reads::Lines { begins: rttest::begins, read: rttest::read },
+    },
+    Format {
+        name: "rt-app",
+        what: "rt-app's log of a thread: wu_lat",
+        reads: Reads::Lines { begins: rt_app::begins, read: rt_app::read },
     },
 ];
 
