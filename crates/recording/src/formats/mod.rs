@@ -19,6 +19,7 @@ mod json;
 mod latency_table;
 mod latmus;
 mod lines;
+mod linuxcnc;
 mod numbers;
 mod osadl;
 mod oslat;
@@ -181,6 +182,11 @@ pub const FORMATS: &[Format] = &[
         name: "rt-app",
         what: "rt-app's log of a thread: wu_lat",
         reads: Reads::Lines { begins: rt_app::begins, read: rt_app::read },
+    },
+    Format {
+        name: "linuxcnc",
+        what: "LinuxCNC's latency-histogram --nox, which says too little to be read",
+        reads: Reads::Lines { begins: linuxcnc::begins, read: linuxcnc::read },
     },
 ];
 
