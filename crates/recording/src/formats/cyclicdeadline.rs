@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! cyclicdeadline: lines as cyclictest's without a priority, and the same histogram since 2.7.
 
-use super::cyclictest::{histogram, is_histogram};
+use super::cyclictest::{histogram, is_histogram, row};
 use super::thread_line::{ThreadLine, read_all};
 use super::{Import, ImportError, Lines, Output, Program};
 use model::{Column, ProbeStatement, RowKind};
@@ -51,7 +51,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
                 break;
             }
             lines.advance();
-            histogram(lines, &mut output, unit_ns)?;
+            histogram(lines, &mut output, unit_ns, row)?;
             has_histogram = true;
         } else if let Some((what, text)) = broken(line) {
             output.say(what, text);

@@ -75,7 +75,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
                 break;
             }
             lines.advance();
-            histogram(lines, &mut output, unit_ns)?;
+            histogram(lines, &mut output, unit_ns, row)?;
             has_histogram = true;
         } else if sample(line).is_some() {
             if has_samples {
@@ -144,7 +144,9 @@ fn is_of_histogram(line: &str) -> bool {
 }
 
 /// A bucket, and how many of each thread are in it.
-fn row(line: &str) -> Option<(u64, Vec<u64>)> {
+pub(crate) type Row = (u64, Vec<u64>);
+
+pub(crate) fn row(line: &str) -> Option<Row> {
     let mut words = line.split_whitespace();
     let bucket = whole(words.next()?)?;
     let counts: Vec<u64> = words.map(whole).collect::<Option<_>>()?;
@@ -157,11 +159,12 @@ fn numbers(line: &str, name: &str) -> Option<Vec<u64>> {
     behind.split_whitespace().map(whole).collect()
 }
 
-/// Reads the rows of a histogram, and the lines below.
-pub(super) fn histogram(
+/// Reads the rows of a histogram, each by this function, and the lines below.
+pub(crate) fn histogram(
     lines: &mut Lines<'_>,
     output: &mut Output,
     unit_ns: i64,
+    row: fn(&str) -> Option<Row>,
 ) -> Result<(), ImportError> {
     let mut rows: Vec<(u64, Vec<u64>)> = Vec::new();
     let mut columns = None;
@@ -204,7 +207,7 @@ pub(super) fn histogram(
         let why = format!("the histogram has {all} columns, and the lines below it {threads}");
         return Err(lines.error(why));
     }
-    if threads == 0 || max.is_none() {
+    if threads == 0 || (max.is_none() && !output.may_have_more) {
         return Err(lines.error("the histogram ends before its Max Latencies"));
     }
     let at = |of: &Option<Vec<u64>>, thread: usize| of.as_ref()?.get(thread).copied();

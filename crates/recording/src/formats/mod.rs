@@ -13,6 +13,7 @@ mod command_line;
 mod cyclicdeadline;
 mod cyclictest;
 mod error;
+mod histogram_csv;
 mod hwlatdetect;
 mod jitterdebugger;
 mod json;
@@ -128,9 +129,13 @@ pub const FORMATS: &[Format] = &[
         name: "hwlatdetect",
         what: "hwlatdetect's summary and samples",
         reads: Reads::Lines { begins: hwlatdetect::begins, read: hwlatdetect::read },
+    },
+    Format {
         name: "rtla-hist",
         what: "histograms of rtla timerlat hist and rtla osnoise hist",
         reads: Reads::Lines { begins: rtla_hist::begins, read: rtla_hist::read },
+    },
+    Format {
         name: "rtla-top",
         what: "tables of rtla timerlat top, rtla osnoise top and rtla hwnoise",
         reads: Reads::Lines { begins: rtla_top::begins, read: rtla_top::read },
@@ -154,6 +159,8 @@ pub const FORMATS: &[Format] = &[
         name: "rteval",
         what: "rteval's summary.xml: cyclictest and timerlat",
         reads: Reads::Bytes { is: rteval::is, read: rteval::read },
+    },
+    Format {
         name: "xenomai-latency",
         what: "Xenomai's latency: table, histogram (-h) and gnuplot file (-g)",
         reads: Reads::Lines { begins: xenomai::begins, read: xenomai::read },
@@ -182,6 +189,11 @@ pub const FORMATS: &[Format] = &[
         name: "rt-app",
         what: "rt-app's log of a thread: wu_lat",
         reads: Reads::Lines { begins: rt_app::begins, read: rt_app::read },
+    },
+    Format {
+        name: "cyclictest-csv",
+        what: "rows of cyclictest's histogram with commas",
+        reads: Reads::Lines { begins: histogram_csv::begins, read: histogram_csv::read },
     },
     Format {
         name: "linuxcnc",

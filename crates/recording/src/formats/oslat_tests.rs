@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-use crate::formats::tests::{figures, imported, refused};
+use crate::formats::tests::{imported, refused};
 use model::Document;
+
+/// Of each thread how many there are, the smallest, the mean to the ns, and the largest, ns.
+fn figures(document: &model::Document) -> Vec<(u64, i64, f64, i64)> {
+    let all = crate::formats::tests::figures(document).into_iter();
+    all.map(|(count, min, mean, max)| (count, min, mean.round(), max)).collect()
+}
 
 fn cpus(document: &Document) -> Vec<u32> {
     document.threads.iter().map(|thread| thread.cpu.0).collect()

@@ -75,7 +75,6 @@ fn is_load_average(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::formats::tests::{figures, imported, refused};
 
     #[test]

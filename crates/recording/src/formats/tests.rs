@@ -18,11 +18,11 @@ pub(crate) fn refused(text: &str) -> String {
     }
 }
 
-/// Of each thread how many there are, the smallest, the mean and the largest, in whole ns.
+/// Of each thread how many there are, the smallest, the mean and the largest, ns.
 pub(crate) fn figures(document: &Document) -> Vec<(u64, i64, f64, i64)> {
     let of = |thread: &model::Thread| {
         let of = thread.latency_ns.unwrap();
-        (of.count, of.min, of.mean.round(), of.max)
+        (of.count, of.min, of.mean, of.max)
     };
     document.threads.iter().map(of).collect()
 }

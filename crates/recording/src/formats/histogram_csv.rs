@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The rows of a histogram of cyclictest of which somebody made a file for a spreadsheet: commas
+//! (`tr " " ","`), and without the lines above and below it.
+
+use super::cyclictest::{CYCLICTEST, Row, histogram};
+use super::numbers::whole;
+use super::{Import, ImportError, Lines};
+
+/// Digits of each number at least, as cyclictest prints it.
+const DIGITS: usize = 6;
+
+/// `000016,000109\t000079`.
+fn row(line: &str) -> Option<Row> {
+    let number = |text: &str| whole(text).filter(|_| text.trim().len() >= DIGITS);
+    let (bucket, counts) = line.trim_end().split_once(',')?;
+    let counts = counts.trim_end_matches(',').split(['\t', ',', ' ']);
+    let counts: Vec<u64> = counts.map(number).collect::<Option<_>>()?;
+    Some((number(bucket)?, counts))
+}
+
+/// Whether such rows begin here.
+pub(crate) fn begins(lines: &[&str]) -> bool {
+    let mut rows = lines.iter().map(|line| row(line));
+    let (Some(Some((first, of_first))), Some(Some((next, of_next)))) = (rows.next(), rows.next())
+    else {
+        return false;
+    };
+    first < next && of_first.len() == of_next.len()
+}
+
+/// Reads them. How many were beyond the last is not said.
+pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportError> {
+    let mut output = import.output(&CYCLICTEST, lines.number());
+    output.is_of_unknown_unit = import.is_unit_open();
+    output.may_have_more = true;
+    output.resolution_ns = import.unit_ns(1_000);
+    let unit_ns = output.resolution_ns;
+    histogram(lines, &mut output, unit_ns, row)?;
+    import.add(output)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::formats::tests::{imported, refused};
+    use model::Unknown;
+
+    /// Written by cyclictest 2.4 with -t2 -h 60, and changed by grep and tr.
+    const FILE: &str = include_str!("samples/cyclictest-histogram.csv");
+
+    #[test]
+    fn commas_in_the_place_of_blanks() {
+        let all = imported(FILE);
+        assert_eq!(all.len(), 1);
+        let document = &all[0].document;
+        assert_eq!(document.threads.len(), 2);
+        let figures = |thread: usize| {
+            let of = document.threads[thread].latency_ns.unwrap();
+            (of.count, of.min, of.max)
+        };
+        assert_eq!(figures(0), (3_959, 12_000, 57_000));
+        assert_eq!(figures(1), (3_948, 10_000, 59_000));
+        let source = document.imported.as_ref().unwrap();
+        assert!(source.lacks(Unknown::Unit) && source.lacks(Unknown::Beyond));
+        assert_eq!(source.format, "cyclictest-csv");
+        // Of one thread, as in the document that says how it is made.
+        let one = imported("000209,000000\n000210,001800\n000211,000007\n");
+        let of = one[0].document.threads[0].latency_ns.unwrap();
+        assert_eq!((of.count, of.min, of.max), (1_807, 210_000, 211_000));
+        // Where a tab stands behind the last number.
+        assert_eq!(imported("000209,000001\t\n000210,001800\t\n").len(), 1);
+    }
+
+    #[test]
+    fn what_is_damaged_is_named_with_its_line() {
+        assert_eq!(
+            refused("000001,000001\n000002,000001\n000002,000001\n"),
+            "line 3: the bucket does not follow the one above"
+        );
+        assert_eq!(
+            refused("000001,000001\n000002,000001\n000003,000001\t000001\n"),
+            "line 3: the row has another number of columns than those above"
+        );
+    }
+}
