@@ -111,8 +111,18 @@ fn uncounted(limit: &Limit, document: &Document, verdict: Verdict) -> Option<Lac
                 false => Lacking::Samples,
             })
         }
+        Subject::Latency { .. } | Subject::Rate { .. }
+            if verdict == Verdict::Pass && document.lacks(Unknown::Beyond) =>
+        {
+            Some(Lacking::Beyond)
+        }
         // How late the one was that made it pass over others is known.
         Subject::Latency { of: Figure::Max, .. } => None,
+        Subject::Latency { of: Figure::Quantile(_), .. } | Subject::Rate { .. }
+            if verdict == Verdict::Pass && document.lacks(Unknown::Count) =>
+        {
+            Some(Lacking::Samples)
+        }
         Subject::Latency { .. } | Subject::Rate { .. } => (verdict == Verdict::Pass
             && imported.passes_over
             && document.threads.iter().any(may_have))

@@ -40,6 +40,8 @@ pub(crate) fn lacking(document: &Document) -> Option<String> {
         Unknown::Start => texts::unknown_start.said(),
         Unknown::Load => texts::unknown_load.said(),
         Unknown::Unit => texts::unknown_unit.said(),
+        Unknown::Count => texts::unknown_count.said(),
+        Unknown::Beyond => texts::unknown_beyond.said(),
     };
     let all: Vec<&str> = imported.unknown.iter().map(what).collect();
     Some(all.join(texts::comma.said()))
