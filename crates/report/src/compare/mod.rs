@@ -8,7 +8,7 @@ mod formats;
 mod page;
 mod words;
 
-use crate::format::counted;
+use crate::format::{self, counted};
 use crate::language::{InEach, Language, current_language, in_language, texts, tr};
 use crate::overview::Overview;
 use crate::sections::cautions;
@@ -278,9 +278,19 @@ impl Comparisons {
             return Headline { sentence, account, caveats };
         }
         let first = self.all.first().map_or("", |one| one.texts().base.as_str());
-        let (n, all) = (self.all.iter().filter(|one| one.differs()).count(), self.all.len());
-        let sentence =
-            fitting([tr!(n_of_all_differ, n, all, first), tr!(n_of_all_groups_differ, n, all)]);
+        let count = |is: fn(&Compared) -> bool| self.all.iter().filter(|one| is(one)).count();
+        let (n, all) = (count(Compared::differs), count(Compared::is_compared));
+        let sentence = if all == 0 {
+            format::capitalised(&tr!(too_few_independent_samples))
+        } else {
+            let others = match self.all.len() - all {
+                0 => String::new(),
+                others => tr!(n_not_compared, n = others),
+            };
+            let sentences =
+                [tr!(n_of_all_differ, n, all, first), tr!(n_of_all_groups_differ, n, all)];
+            fitting(sentences.map(|sentence| sentence + &others))
+        };
         Headline { sentence, account: String::new(), caveats }
     }
 }
@@ -290,20 +300,32 @@ mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
 
+    fn group(name: &str) -> Repeats {
+        let mut one = Synthetic::hackbench().build();
+        (one.document.run.title, one.path) = (None, "01.teiji".into());
+        Repeats {
+            recordings: vec![one],
+            group: Group::default(),
+            called: Some(name.to_owned()),
+            runs: Vec::new(),
+            identical: 0,
+        }
+    }
+
+    /// It was `0 of 2 differ significantly`.
+    #[test]
+    fn groups_that_were_not_compared_are_not_counted_among_those_that_were() {
+        let groups = ["a", "b", "c"].map(group);
+        let mut comparisons = Comparisons::new(&groups, true, Language::English).unwrap();
+        assert_eq!(comparisons.headline(&[]).sentence, "Too few independent samples to compare");
+        comparisons.all[0].comparison.quantiles[0].ratio = Ok((0.5, 0.6));
+        let said = "1 of 1 differ significantly from a, 1 not compared";
+        assert_eq!(comparisons.headline(&[]).sentence, said);
+    }
+
     /// A combination of nothing but a plan's `[measure]` was "01", by its file.
     #[test]
     fn a_group_of_one_goes_by_one_name() {
-        let group = |name: &str| {
-            let mut one = Synthetic::hackbench().build();
-            (one.document.run.title, one.path) = (None, "01.teiji".into());
-            Repeats {
-                recordings: vec![one],
-                group: Group::default(),
-                called: Some(name.to_owned()),
-                runs: Vec::new(),
-                identical: 0,
-            }
-        };
         let texts = Texts::new(&group("settings of [measure]"), &group("policy=other"));
         assert_eq!(
             texts.caveats[..2],

@@ -2,7 +2,7 @@
 //! What a comparison says: its sentences, the rows of its table, and why a figure has no ratio.
 
 use super::{Compared, Texts};
-use crate::format::{self, list, ratio};
+use crate::format::{self, counted, list, ratio};
 use crate::gate::change;
 use crate::language::{texts, tr};
 use crate::sections::latencies::OrNothing;
@@ -35,7 +35,7 @@ impl Compared {
 
     /// `7 independent blocks of idle, 16 needed`.
     pub(super) fn reason(&self, (why, side): (NotCompared, Side)) -> String {
-        let (count, counted) = (format::count, format::counted);
+        let count = format::count;
         let whose = match side {
             Side::First => &self.texts().base,
             Side::Second => &self.texts().other,
@@ -124,10 +124,42 @@ impl Compared {
         Some(tr!(beyond_limit_how_often, limit, how_often = how_often(rate)))
     }
 
-    /// The significant difference that is farthest out in the tail, or that there is none.
-    pub(super) fn headline(&self) -> String {
+    /// The figures that were compared and do not differ significantly.
+    fn same(&self) -> Vec<String> {
         let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
-        let is_compared = quantiles.iter().any(|one| one.ratio.is_ok()) || maximum.test.is_ok();
+        let spread = spread.filter(|one| one.ratio.is_some() && !one.is_significant());
+        let is_same = |one: &&QuantileDifference| one.ratio.is_ok() && !one.is_significant();
+        let quantiles = quantiles.iter().filter(is_same);
+        let maximum = maximum.test.as_ref().is_ok_and(|test| !test.is_significant);
+        let spread = spread.map(|_| tr!(the_standard_deviation));
+        let quantiles = quantiles.map(|one| self.named(&one.level.to_string()));
+        spread.into_iter().chain(quantiles).chain(maximum.then(|| self.maximum())).collect()
+    }
+
+    fn maximum(&self) -> String {
+        match self.quantity {
+            Quantity::Jitter => tr!(maximum_size_jitter),
+            _ => tr!(the_maximum),
+        }
+    }
+
+    /// Whether any of its figures has been compared.
+    pub(super) fn is_compared(&self) -> bool {
+        self.differs() || !self.same().is_empty()
+    }
+
+    /// Whether all of them have.
+    fn is_compared_in_all(&self) -> bool {
+        let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
+        quantiles.iter().all(|one| one.ratio.is_ok())
+            && maximum.test.is_ok()
+            && spread.is_none_or(|spread| spread.ratio.is_some())
+    }
+
+    /// The significant difference that is farthest out in the tail, or that there is none, in which
+    /// figures; the fullest first.
+    fn found(&self) -> Vec<String> {
+        let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
         let quantile = || {
             let largest = quantiles.iter().rfind(|one| one.is_significant())?;
             let name = self.named(&largest.level.to_string());
@@ -139,17 +171,39 @@ impl Compared {
             let figure = format::capitalised(texts::the_standard_deviation.said());
             Some(tr!(figure_change, figure, change = change(ratio.0, ratio.1)))
         };
-        let found = quantile().or_else(of_spread).unwrap_or_else(|| {
-            format::capitalised(&if maximum.is_significant() {
-                tr!(largest_latencies_differ)
-            } else if let Some(rate) = self.rate_in_words() {
-                rate
-            } else if !is_compared && spread.is_none() {
-                tr!(too_few_independent_samples)
-            } else {
-                tr!(no_significant_difference)
-            })
-        });
+        let of_maximum = || maximum.is_significant().then(|| tr!(largest_latencies_differ));
+        let significant = quantile()
+            .or_else(of_spread)
+            .or_else(|| Some(format::capitalised(&of_maximum().or_else(|| self.rate_in_words())?)));
+        if let Some(significant) = significant {
+            return vec![significant];
+        }
+        let same = self.same();
+        let found = if same.is_empty() {
+            vec![self.nothing_compared()]
+        } else if self.is_compared_in_all() {
+            vec![tr!(no_significant_difference)]
+        } else {
+            let n = counted(same.len() as u64, texts::n_figures);
+            vec![
+                tr!(no_significant_difference_in, figures = list(&same)),
+                tr!(no_significant_difference_compared, figures = n),
+            ]
+        };
+        found.iter().map(|found| format::capitalised(found)).collect()
+    }
+
+    /// Why none of its figures was compared.
+    fn nothing_compared(&self) -> String {
+        if self.texts().unordered.is_empty() {
+            tr!(too_few_independent_samples)
+        } else {
+            tr!(not_compared_unordered)
+        }
+    }
+
+    /// What was found, and of which recordings.
+    pub(super) fn headline(&self) -> String {
         let Texts { base: first, other: second, .. } = self.texts();
         let clipped = |max| [first, second].map(|name| format::clip(name, max));
         let whole = [first.clone(), second.clone()];
@@ -157,63 +211,44 @@ impl Compared {
         let named = std::iter::once(whole).chain((12..=40).rev().map(clipped));
         let named = named.filter(|[first, second]| first != second);
         let in_words = [texts::first, texts::second].map(|name| name.said().to_owned());
-        fitting(
+        let named: Vec<[String; 2]> = named.chain([in_words]).collect();
+        let found = self.found();
+        fitting(found.iter().flat_map(|found| {
             named
-                .chain([in_words])
-                .map(|[first, second]| tr!(found_second_against_first, found, second, first)),
-        )
+                .iter()
+                .map(move |[first, second]| tr!(found_second_against_first, found, second, first))
+        }))
     }
 
     /// One sentence: which differences are significant, and which are not.
     pub(super) fn verdict(&self) -> String {
-        let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
-        let spread = spread.and_then(|spread| Some((spread.is_significant(), spread.ratio?)));
-        let is_any =
-            self.comparison.has_ratios() || maximum.is_significant() || self.rate().is_some();
-        if !is_any && spread.is_none() {
-            let Texts { base: first, other: second, unordered, .. } = self.texts();
+        let Texts { base: first, other: second, unordered, .. } = self.texts();
+        if !self.is_compared() {
             return if unordered.is_empty() {
                 tr!(second_against_first_too, second, first)
             } else {
                 tr!(second_against_first_not, second, first)
             };
         }
-        let ratios = quantiles.iter().filter_map(|one| Some((one, one.ratio.ok()?)));
-        let (significant, not): (Vec<_>, Vec<_>) =
-            ratios.partition(|(one, _)| one.is_significant());
-        let name = |one: &QuantileDifference| self.named(&one.level.to_string());
-        let of_spread = spread.filter(|(is_significant, _)| *is_significant);
-        let mut parts: Vec<String> = of_spread
-            .iter()
-            .map(|(_, ratio)| changed(texts::the_standard_deviation.said(), *ratio))
-            .collect();
-        parts.extend(significant.into_iter().map(|(one, ratio)| changed(&name(one), ratio)));
+        let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
+        let spread = spread.filter(|spread| spread.is_significant()).and_then(|one| one.ratio);
+        let spread = spread.map(|ratio| changed(texts::the_standard_deviation.said(), ratio));
+        let quantiles = quantiles.iter().filter(|one| one.is_significant());
+        let of_quantile = |one: &QuantileDifference| {
+            Some(changed(&self.named(&one.level.to_string()), one.ratio.ok()?))
+        };
+        let mut parts: Vec<String> =
+            spread.into_iter().chain(quantiles.filter_map(of_quantile)).collect();
         parts.extend(self.rate_in_words());
-        let same_spread = spread
-            .filter(|(is_significant, _)| !is_significant)
-            .map(|_| tr!(the_standard_deviation));
-        let mut same: Vec<String> =
-            same_spread.into_iter().chain(not.into_iter().map(|(one, _)| name(one))).collect();
-        if let Ok(test) = &maximum.test {
-            let figure = match self.quantity {
-                Quantity::Jitter => tr!(maximum_size_jitter),
-                _ => tr!(the_maximum),
-            };
-            if test.is_significant {
-                parts.push(tr!(figure_is_change, figure, change = of_blocks(test)));
-            } else {
-                same.push(figure);
-            }
-        }
+        let test = maximum.test.as_ref().ok().filter(|test| test.is_significant);
+        let of_test =
+            |test| tr!(figure_is_change, figure = self.maximum(), change = of_blocks(test));
+        parts.extend(test.map(of_test));
+        let same = self.same();
         if !same.is_empty() {
             parts.push(tr!(no_significant_difference_in, figures = list(&same)));
         }
-        tr!(
-            second_against_first_parts,
-            second = self.texts().other,
-            first = self.texts().base,
-            parts = parts.join(texts::semicolon.said())
-        )
+        tr!(second_against_first_parts, second, first, parts = parts.join(texts::semicolon.said()))
     }
 
     pub(super) fn rows(&self) -> Vec<[String; 4]> {
@@ -345,19 +380,79 @@ mod tests {
         assert_eq!(often(0.0, Some(0.004)), "less than 0.01 times as often");
     }
 
-    /// Each figure has a row: both values, and the ratio or why there is none.
-    #[test]
-    fn each_quantile_has_its_row() {
-        let mut compared = Compared {
+    /// Two groups of which nothing is compared.
+    fn compared(base: &str, other: &str) -> Compared {
+        let texts = || Texts { base: base.into(), other: other.into(), ..Texts::default() };
+        Compared {
             comparison: compare(&Group::default(), &Group::default()),
             quantity: Quantity::Latency,
             observed: [true, false],
-            texts: crate::language::InEach::new(|| Texts {
-                base: "idle".into(),
-                other: "busy".into(),
-                ..Texts::default()
-            }),
+            texts: crate::language::InEach::new(texts),
+        }
+    }
+
+    /// The headline said that there is no significant difference, and the sentence below it that
+    /// nothing could be compared, or the other way round.
+    #[test]
+    fn a_headline_speaks_of_what_was_compared() {
+        let said = |compared: &Compared| (compared.headline(), compared.verdict());
+        let mut of = compared("idle", "busy");
+        let spread = |ratio| {
+            Some(stats::SpreadDifference {
+                base_sd_ns: 2.0,
+                other_sd_ns: 2.0,
+                ratio,
+                base_peak_to_peak_ns: 9,
+                other_peak_to_peak_ns: 9,
+            })
         };
+        of.comparison.spread = spread(None);
+        let nothing = (
+            "Too few independent samples to compare: busy against idle".to_owned(),
+            "busy against idle: too few independent samples to compare.".to_owned(),
+        );
+        assert_eq!(said(&of), nothing);
+        of.comparison.spread = None;
+        of.comparison.maximum.test = Ok(BlockMaxima {
+            latencies: 128,
+            blocks: (99, 99),
+            worst: (10, 10),
+            expected: 10.0,
+            is_significant: false,
+            disagrees: false,
+        });
+        let maximum = "o significant difference in the maximum";
+        assert_eq!(
+            said(&of),
+            (format!("N{maximum}: busy against idle"), format!("busy against idle: n{maximum}."))
+        );
+        of.comparison.spread = spread(Some((0.9, 1.1)));
+        (of.comparison.quantiles[0].ratio, of.quantity) = (Ok((0.9, 1.1)), Quantity::Jitter);
+        let figures = "the standard deviation, |jitter| p50 and the maximum of |jitter|";
+        assert_eq!(
+            said(&of),
+            (
+                "No significant difference in the 3 figures compared: busy against idle".to_owned(),
+                format!("busy against idle: no significant difference in {figures}.")
+            )
+        );
+        of.comparison.quantiles.iter_mut().for_each(|one| one.ratio = Ok((0.9, 1.1)));
+        assert_eq!(of.headline(), "No significant difference: busy against idle");
+        let mut unordered = compared("idle", "busy");
+        unordered.texts = crate::language::InEach::new(|| Texts {
+            unordered: vec!["idle".into()],
+            ..unordered.texts().clone()
+        });
+        assert_eq!(
+            unordered.headline(),
+            "Not compared, since the order of samples is unknown: busy against idle"
+        );
+    }
+
+    /// Each figure has a row: both values, and the ratio or why there is none.
+    #[test]
+    fn each_quantile_has_its_row() {
+        let mut compared = compared("idle", "busy");
         let Comparison { quantiles, maximum, .. } = &mut compared.comparison;
         let why = [
             (NotCompared::NoSamples, Side::Second),
@@ -427,20 +522,7 @@ mod tests {
     /// Both were cut to 12 letters, whatever room there was.
     #[test]
     fn a_headline_has_as_much_of_two_names_as_it_has_room_for() {
-        let headline = |base: &str, other: &str| {
-            let mut compared = Compared {
-                comparison: compare(&Group::default(), &Group::default()),
-                quantity: Quantity::Latency,
-                observed: [true, true],
-                texts: crate::language::InEach::default(),
-            };
-            compared.texts = crate::language::InEach::new(|| Texts {
-                base: base.into(),
-                other: other.into(),
-                ..Texts::default()
-            });
-            compared.headline()
-        };
+        let headline = |base: &str, other: &str| compared(base, other).headline();
         assert_eq!(
             headline("debian-amd64-6.1.0-56", "debian-rt-amd64-6.1.0-56"),
             "Too few independent samples to compare: debian-rt-amd64-6.1… against \
