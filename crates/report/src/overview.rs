@@ -130,6 +130,12 @@ impl<'a> Overview<'a> {
                 overview.name = tr!(name_on, name = overview.name, on);
             }
         }
+        Overview::number(&mut all);
+        all
+    }
+
+    /// Numbers those that have a name that one before them has.
+    pub(crate) fn number(all: &mut [Overview<'_>]) {
         for place in 1..all.len() {
             let same = all[..place]
                 .iter()
@@ -141,7 +147,6 @@ impl<'a> Overview<'a> {
                 all[place].name = format!("{} ({})", all[place].name, same + 1);
             }
         }
-        all
     }
 
     /// The same, each with its confidence intervals and tail, as far as given.

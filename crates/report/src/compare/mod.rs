@@ -78,14 +78,27 @@ impl Repeats {
             .map(|text| text.trim_end().to_owned())
     }
 
-    /// Each of its recordings; a single one goes by the group's name.
+    /// Each of its recordings; they go by the group's name, unless they are phases, which have
+    /// their own.
     fn overviews(&self) -> impl Iterator<Item = Overview<'_>> {
-        self.recordings.iter().map(|recorded| match &self.called {
-            Some(name) if self.recordings.len() == 1 => {
-                Overview { name: name.clone(), ..Overview::new(recorded) }
+        let are_several = self.recordings.len() > 1;
+        self.recordings.iter().zip(1..).map(move |(recorded, repeat)| {
+            let overview = Overview::new(recorded);
+            match &self.called {
+                Some(name) if !are_several => Overview { name: name.clone(), ..overview },
+                Some(name) if recorded.document.run.phase.is_none() => {
+                    Overview { name: tr!(name_run_repeat, name, repeat), ..overview }
+                }
+                _ => overview,
             }
-            _ => Overview::new(recorded),
         })
+    }
+
+    /// Those of all groups, with names that distinguish them.
+    fn all_overviews<'r>(groups: impl Iterator<Item = &'r Repeats>) -> Vec<Overview<'r>> {
+        let mut all: Vec<Overview<'_>> = groups.flat_map(Repeats::overviews).collect();
+        Overview::number(&mut all);
+        all
     }
 
     /// `vanilla`, or `vanilla and 2 more`.
@@ -201,7 +214,7 @@ impl Texts {
         let incomparable =
             incomparable(&both.iter().map(|recorded| &recorded.document).collect::<Vec<_>>());
         let mut reservations = incomparable.clone();
-        let all: Vec<Overview<'_>> = base.overviews().chain(other.overviews()).collect();
+        let all = Repeats::all_overviews([base, other].into_iter());
         let mut caveats = cautions::of_each(&all);
         let apart = cautions::between(&all, base.recordings.len());
         let (of_base, of_other) = all.split_at(base.recordings.len());
@@ -326,13 +339,22 @@ mod tests {
     /// A combination of nothing but a plan's `[measure]` was "01", by its file.
     #[test]
     fn a_group_of_one_goes_by_one_name() {
-        let texts = Texts::new(&group("settings of [measure]"), &group("policy=other"));
+        let mut other = group("policy=other");
+        let texts = Texts::new(&group("settings of [measure]"), &other);
         assert_eq!(
             texts.caveats[..2],
             [
                 "settings of [measure] and policy=other: steal time 1.0 % (100 ms) on CPU 0",
                 "settings of [measure] and policy=other: clocksource changed from tsc to hpet"
             ]
+        );
+        // All repeats had one name, which their title is.
+        let again = other.recordings[0].clone();
+        other.recordings.push(again);
+        assert_eq!(
+            Texts::new(&group("settings of [measure]"), &other).caveats[0],
+            "settings of [measure], policy=other (run 1) and policy=other (run 2): steal time \
+             1.0 % (100 ms) on CPU 0"
         );
     }
 }

@@ -72,8 +72,7 @@ impl Comparisons {
             .zip(names)
             .filter_map(|(group, name)| Overview::pooled(&group.recordings, name))
             .collect();
-        let each: Vec<Overview<'_>> =
-            groups.iter().flat_map(|group| &group.recordings).map(Overview::new).collect();
+        let each = Repeats::all_overviews(groups.iter());
         let several = groups.iter().any(|group| group.recordings.len() > 1);
         let (all, pooled) = (pooled.len(), overview::charted(pooled));
         let series = Charts::new(&pooled, &ChartOptions::default(), steps);

@@ -102,7 +102,9 @@ fn every_combination_has_its_row_its_figures_and_its_curve() {
             runs.iter().filter_map(|run| run["max_ns"].as_i64()).max(),
             row.stats.totals.moments.max()
         );
-        assert!(runs[1]["name"].as_str().unwrap().ends_with(&format!("load {}, run 2", place % 3)));
+        assert!(
+            runs[1]["name"].as_str().unwrap().ends_with(&format!("load {} (run 2)", place % 3))
+        );
     }
 }
 
