@@ -10,6 +10,8 @@ cd "$(dirname "$0")/.."
 
 # shellcheck source=scripts/toolchain.sh
 . scripts/toolchain.sh
+# shellcheck source=scripts/licences.sh
+. scripts/licences.sh
 
 ensure_rust
 umask 022
@@ -27,43 +29,6 @@ architecture_of() {
         aarch64-*) echo arm64 ;;
         armv7-*) echo armhf ;;
         riscv64gc-*) echo riscv64 ;;
-    esac
-}
-
-# The crates that are part of the program, with the licences of each and the folder of its sources: crates TARGET.
-crates() {
-    local name of licences
-    folders_of_dependencies "$1" >"$work/folders"
-    cargo tree --locked --package teiji --target "$1" --edges normal,no-proc-macro --prefix none --format '{p}|{l}' >"$work/tree"
-    # Our own are named with their folder.
-    sed -e '\:(/:d' -e 's/ (\*)$//' "$work/tree" | LC_ALL=C sort -u | while IFS=' |' read -r name of licences; do
-        echo "$name ${of#v}|$licences|$(sed "s:\$:/$name-${of#v}:" "$work/folders" | first_there)"
-    done
-}
-
-first_there() {
-    local path
-    while read -r path; do
-        [ ! -e "$path" ] || { echo "$path" && return; }
-    done
-}
-
-# Whose each library is, by its own words, which MIT asks to be kept: linked TARGET.
-linked() {
-    local crate licences folder words
-    crates "$1" >"$work/crates"
-    while IFS='|' read -r crate licences folder; do
-        words=$(printf '%s\n' "$folder"/LICENSE-MIT* "$folder"/COPYRIGHT "$folder"/LICENSE* | first_there)
-        [ -n "$words" ] || { echo "$crate has no licence file in '$folder'" >&2 && return 1; }
-        words=$(sed -nE 's/^[ #]*(Copyright .*(\([Cc]\)|[0-9]{4}).*)/, \1/p' "$words" | tr -d '\r\n' | tr -s ' ')
-        words=${words#, }
-        echo " $crate ($licences): ${words:-the authors of $crate}"
-    done <"$work/crates"
-    sed -n 's/^Copyright.*/ uPlot (MIT): &/p' crates/report/assets/uPlot.LICENSE
-    echo " Rust's standard library (MIT OR Apache-2.0): The Rust Project Developers"
-    case $1 in
-        *-musl) echo " musl (MIT): Copyright 2005-2020 Rich Felker, et al." ;;
-        *) echo " GNU C library (LGPL-2.1-or-later, /usr/share/common-licenses/LGPL-2.1): Copyright Free Software Foundation, Inc." ;;
     esac
 }
 
