@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # The commands of the README under one name each; what they do is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-all build install deb cross dist bench bench-lab fmt clean-demo
+.PHONY: help demo check test test-all build install deb wheel cross dist bench bench-lab fmt clean-demo
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -26,6 +26,9 @@ install: ## Install it with manual pages and completions; PREFIX (/usr/local) an
 
 deb: ## Build Debian packages into target/debian/: of this machine's program, and of those that `make cross` built
 	@./scripts/deb.sh
+
+wheel: ## Build wheels for pip into target/wheels/: the program and the Python module teiji
+	@./scripts/wheel.sh
 
 cross: ## Build static programs for aarch64, armv7 and riscv64
 	@./scripts/cross.sh

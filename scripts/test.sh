@@ -23,7 +23,7 @@ cd "$(dirname "$0")/.."
 # between `lints` and `programs`, which build in the same folder: cargo would have one wait for the other.
 declare -A stages_of=(
     [check]="format scripts lints units"
-    [test]="release tools format scripts lints cross kernels programs lab cli units faults limits recordings stand-ins guests browser"
+    [test]="release tools format scripts lints cross kernels programs lab cli units faults limits wheel recordings stand-ins guests browser"
 )
 stages_of[all]="${stages_of[test]} processors lab-cpus lab-long guests-long reproducible packages simulations all-calls"
 # How long each may take on two quiet cores, s: `check` once all is built, the others from nothing.
@@ -31,7 +31,7 @@ declare -A promised_s=([check]=180 [test]=1200 [all]=3600)
 # What a stage needs of others. All but `release` need what `tools` installs.
 declare -A needs_of=(
     [units]=programs [cli]=programs [faults]=programs [simulations]=programs [all-calls]=programs
-    [cross]=release [limits]=release [recordings]=release [stand-ins]=release [kernels]=release [reproducible]=release [packages]=release [processors]=release
+    [cross]=release [limits]=release [wheel]=release [recordings]=release [stand-ins]=release [kernels]=release [reproducible]=release [packages]=release [processors]=release
     [lab]="kernels cross programs" [lab-long]="kernels cross processors" [lab-cpus]=kernels [guests]="kernels cross" [guests-long]="kernels cross"
     [browser]=recordings
 )
@@ -59,6 +59,7 @@ describe() {
         limits) echo "size, start, memory and instructions within their limits" ;;
         reproducible) echo "the release program is the same, byte for byte, when built elsewhere" ;;
         packages) echo "the Debian package is the same when built again, and is installed into clean Debians and removed" ;;
+        wheel) echo "the wheel is the same when built again; its module, its plugin of pytest and its page" ;;
         recordings) echo "real recordings, checked by an independent program" ;;
         stand-ins) echo "teiji cyclictest beside the one of rt-tests: the same output and exit codes" ;;
         cross) echo "the aarch64 program under qemu-user" ;;
@@ -99,12 +100,12 @@ stage_tools() {
     ensure_browser_tests
 }
 
-# What the independent check is written in, beside the checkout and nowhere else.
+# What the independent check and the tests of the wheel need, beside the checkout and nowhere else.
 ensure_python() {
-    if ! "$python" -c 'import pyarrow, numpy, jsonschema' 2>/dev/null; then
+    if ! "$python" -c 'import pyarrow, numpy, jsonschema, polars, pandas, pytest, mypy' 2>/dev/null; then
         echo "Making a Python environment in $target_dir/venv."
         python3 -m venv --clear "$target_dir/venv"
-        "$python" -m pip install --quiet pyarrow numpy jsonschema
+        "$python" -m pip install --quiet pyarrow numpy jsonschema polars pandas pytest mypy
     fi
 }
 
@@ -246,6 +247,16 @@ stage_reproducible() {
     other=$(sha256sum <"$elsewhere/build/$(native_target)/release/teiji")
     echo "SHA-256 ${one%% *}, and ${other%% *} elsewhere"
     [ "$one" = "$other" ]
+}
+
+stage_wheel() {
+    local one other
+    ./scripts/wheel.sh
+    one=$(sha256sum "$target_dir"/wheels/*)
+    ./scripts/wheel.sh
+    other=$(sha256sum "$target_dir"/wheels/*)
+    [ "$one" = "$other" ]
+    WHEEL=$(echo "$target_dir"/wheels/*_"$(uname -m)".whl) TEIJI_WHEEL_TESTS=$work/wheel "$python" -B tests/python/test_wheel.py
 }
 
 native_program() {
