@@ -403,7 +403,7 @@ lab_tests() {
 }
 
 stage_lab() {
-    lab_tests lab boot_once explain explain_arm64 probes cokernels phases search several_cpus
+    lab_tests lab boot_once explain explain_arm64 probes cokernels phases search several_cpus python
     benches/run lab
 }
 
