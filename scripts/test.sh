@@ -102,10 +102,10 @@ stage_tools() {
 
 # What the independent check and the tests of the wheel need, beside the checkout and nowhere else.
 ensure_python() {
-    if ! "$python" -c 'import pyarrow, numpy, jsonschema, polars, pandas, pytest, mypy' 2>/dev/null; then
+    if ! "$python" -c 'import pyarrow, numpy, jsonschema, polars, pandas, pytest, mypy, yaml' 2>/dev/null; then
         echo "Making a Python environment in $target_dir/venv."
         python3 -m venv --clear "$target_dir/venv"
-        "$python" -m pip install --quiet pyarrow numpy jsonschema polars pandas pytest mypy
+        "$python" -m pip install --quiet pyarrow numpy jsonschema polars pandas pytest mypy pyyaml
     fi
 }
 
@@ -403,14 +403,14 @@ lab_tests() {
 }
 
 stage_lab() {
-    lab_tests lab boot_once explain explain_arm64 probes cokernels phases search several_cpus python
+    lab_tests lab boot_once explain explain_arm64 probes cokernels phases search several_cpus python ci
     benches/run lab
 }
 
 stage_lab-long() {
     use_lab
     "$TEIJI" lab fetch debian:armmp debian:rt-armmp
-    lab_tests --long lab boot_once explain explain_arm64 probes phases search comparison worst_of_loads
+    lab_tests --long lab boot_once explain explain_arm64 probes phases search comparison worst_of_loads ci
 }
 
 stage_lab-cpus() {
