@@ -33,7 +33,7 @@ wheel: ## Build wheels for pip into target/wheels/: the program and the Python m
 cross: ## Build static programs for aarch64, armv7 and riscv64
 	@./scripts/cross.sh
 
-dist: ## Build the program and, next to it, those that guests of other processors need, into dist/
+dist: ## Build what a release has into dist/: programs for four processors, packages, wheels, pages, bill of materials, sums
 	@./scripts/dist.sh
 
 bench: ## Take the figures of SPECIFICATION.md, beside cyclictest

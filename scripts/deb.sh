@@ -2,23 +2,18 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # Debian packages, in TARGET/debian: of the program for this machine, and of those that `make cross` has built. What they hold
 # is what `make install` installs, and packaging/debian. Plain dpkg-deb: a static program leaves debhelper nothing to find out.
-# Times are the last commit's, so that the same programs give the same bytes.
 #
-# Usage: deb.sh. DEBFULLNAME and DEBEMAIL name who makes the package, as they do for Debian's own tools.
+# Usage: deb.sh [TARGET...]. DEBFULLNAME and DEBEMAIL name who makes the package, as they do for Debian's own tools.
 set -eu
 cd "$(dirname "$0")/.."
 
-# shellcheck source=scripts/toolchain.sh
-. scripts/toolchain.sh
-# shellcheck source=scripts/licences.sh
-. scripts/licences.sh
+# shellcheck source=scripts/packaging.sh
+. scripts/packaging.sh
 
 ensure_rust
 umask 022
-version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml)-1
+version+=-1
 maintainer="${DEBFULLNAME:-The teiji contributors} <${DEBEMAIL:-contributors@teiji.invalid}>"
-SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
-export SOURCE_DATE_EPOCH
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -85,9 +80,10 @@ install_missing
 to=$target_dir/debian
 rm -rf "$to"
 mkdir -p "$to"
-package "$(native_target)"
-for target in aarch64-unknown-linux-musl armv7-unknown-linux-gnueabihf riscv64gc-unknown-linux-gnu; do
-    if [ "$target" != "$(native_target)" ] && [ -x "$target_dir/$target/release/teiji" ]; then
-        package "$target"
-    fi
+if [ $# = 0 ]; then
+    mapfile -t targets < <(built_targets)
+    set -- "${targets[@]}"
+fi
+for target; do
+    package "$target"
 done

@@ -58,7 +58,7 @@ describe() {
         release) echo "the release program is static" ;;
         limits) echo "size, start, memory and instructions within their limits" ;;
         reproducible) echo "the release program is the same, byte for byte, when built elsewhere" ;;
-        packages) echo "the Debian package is the same when built again, and is installed into clean Debians and removed" ;;
+        packages) echo "what a release has is the same when made again; the Debian package is installed into clean Debians and removed" ;;
         wheel) echo "the wheel is the same when built again; its module, its plugin of pytest and its page" ;;
         recordings) echo "real recordings, checked by an independent program" ;;
         stand-ins) echo "teiji cyclictest beside the one of rt-tests: the same output and exit codes" ;;
@@ -264,7 +264,7 @@ native_program() {
 }
 
 stage_packages() {
-    local one other package suite
+    local one dist package suite
     if ! as_root unshare --mount --pid --fork mount --types tmpfs tmpfs /mnt 2>/dev/null; then
         skipped packages mount "a clean Debian needs the right to mount"
         return 0
@@ -272,11 +272,17 @@ stage_packages() {
     needs debootstrap debootstrap
     needs lintian lintian
     install_missing
-    ./scripts/deb.sh
-    one=$(sha256sum "$target_dir"/debian/*)
-    ./scripts/deb.sh
-    other=$(sha256sum "$target_dir"/debian/*)
-    [ "$one" = "$other" ]
+    dist=$work/dist
+    DIST=$dist ./scripts/dist.sh --only "$(native_target)"
+    one=$(cat "$dist/SHA256SUMS")
+    DIST=$dist ./scripts/dist.sh --only "$(native_target)"
+    [ "$one" = "$(cat "$dist/SHA256SUMS")" ]
+    (cd "$dist" && sha256sum --check --quiet SHA256SUMS)
+    # The bill of materials has the crates whose licences are named, each with the sum of its sources.
+    diff <(sed -n 's/^ \([^ ]* [0-9][^ ]*\) (.*/\1/p' "$dist"/LICENSES-LINKED-* | LC_ALL=C sort) \
+        <(python3 -c 'import json, sys
+for one in json.load(sys.stdin)["components"]:
+    if "hashes" in one: print(one["name"], one["version"])' <"$(echo "$dist"/*.cdx.json)" | LC_ALL=C sort)
     lintian --allow-root --fail-on error,warning "$target_dir"/debian/*.deb
     package=$(echo "$target_dir"/debian/*_"$(dpkg --print-architecture)".deb)
     for suite in bookworm trixie; do

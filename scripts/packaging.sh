@@ -1,8 +1,29 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# What the program is linked with and whose that is, for packages, which have to say so. Sourced by other scripts, after
-# toolchain.sh.
+# What packages have in common: version and times, the targets they are for, what the program is linked with and whose that is.
+# Sourced by other scripts.
 set -eu
+
+# shellcheck source=scripts/toolchain.sh
+. "${BASH_SOURCE[0]%/*}/toolchain.sh"
+
+# shellcheck disable=SC2034 # for those that source this
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml)
+# The last commit's, so that the same programs give the same bytes.
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+export SOURCE_DATE_EPOCH
+boards=(aarch64-unknown-linux-musl armv7-unknown-linux-gnueabihf riscv64gc-unknown-linux-gnu)
+
+# This machine's target, and those that `make cross` has built.
+built_targets() {
+    local target
+    native_target
+    for target in "${boards[@]}"; do
+        if [ "$target" != "$(native_target)" ] && [ -x "$target_dir/$target/release/teiji" ]; then
+            echo "$target"
+        fi
+    done
+}
 
 # The crates that are part of the program, with the licences of each and the folder of its sources: crates TARGET.
 crates() {
@@ -41,13 +62,10 @@ linked() {
     esac
 }
 
-# The licence files of a package that stands alone: licence_files TARGET FOLDER.
-licence_files() {
-    install -m 644 -t "$2" LICENSE-MIT LICENSE-APACHE
-    {
-        echo "The program is static. These are the libraries that it contains, with the licences of each. Where MIT is one of"
-        echo "several, the library is used under MIT, whose permission is the one in LICENSE-MIT."
-        echo
-        linked "$1"
-    } >"$2/LICENSES-LINKED"
+# For what stands alone, beside LICENSE-MIT and LICENSE-APACHE: licences_linked TARGET.
+licences_linked() {
+    echo "The program is static. These are the libraries that it contains, with the licences of each. Where MIT is one of"
+    echo "several, the library is used under MIT, whose permission is the one in LICENSE-MIT."
+    echo
+    linked "$1"
 }
