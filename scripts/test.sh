@@ -146,6 +146,11 @@ stage_scripts() {
     needs shellcheck shellcheck
     install_missing
     shellcheck --external-sources scripts/*.sh tests/packages/*.sh packaging/debian/postinst .ci/run
+    # Recipes for other build systems are of this version.
+    local version
+    version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml)
+    [ -e "packaging/yocto/teiji_$version.bb" ]
+    grep -qx "TEIJI_VERSION = $version" packaging/buildroot/teiji.mk
     # Each of these leaves out a test without its being counted.
     local silent='#\[ignore|eprintln!\("(not |needs |skip)|unittest\.skip|@skip|\bt(est|his)?\.(skip|todo)\('
     if git grep -nE "$silent" -- crates tests ':!*/skipped.rs' ':!tests/browser/skipped.mjs'; then
