@@ -309,13 +309,16 @@ fn utc(text: &str) -> Option<String> {
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let (_, rest) = text.split_once(", ")?;
     let mut words = rest.split_whitespace();
-    let day: i64 = words.next()?.parse().ok()?;
+    let day: i64 = words.next()?.parse().ok().filter(|day| (1..=31).contains(day))?;
     let month = words.next()?;
     let month = MONTHS.iter().position(|known| *known == month)?;
     let year: i64 = words.next()?.parse().ok().filter(|year| (1970..=2400).contains(year))?;
-    let mut time = words.next()?.split(':').map(|part| part.parse::<i64>().ok());
+    let mut time = words.next()?.split(':').map(|part| part.parse::<u8>().ok().map(i64::from));
     let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
-    let zone: i64 = words.next()?.parse().ok()?;
+    let zone: i64 = words.next()?.parse().ok().filter(|zone| (-2_400..=2_400).contains(zone))?;
+    if hour > 24 || minute > 60 || second > 61 {
+        return None;
+    }
     // Days since 1970, by the Gregorian calendar; the year begins in March.
     let month = i64::try_from(month).ok()? + 1;
     let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
@@ -335,7 +338,14 @@ mod tests {
     fn times_of_several_zones() {
         assert_eq!(rfc3339("Fri, 20 Nov 2026 08:25:56 +0000"), "2026-11-20T08:25:56Z");
         assert_eq!(rfc3339("Thu, 29 Feb 2024 23:30:00 -0130"), "2024-03-01T01:00:00Z");
-        assert_eq!(rfc3339("yesterday"), "yesterday");
+        for text in [
+            "yesterday",
+            "Fri, 99999999999 Nov 2026 08:25:56 +0000",
+            "Fri, 20 Nov 2026 99:25:56 +0000",
+            "Fri, 20 Nov 2026 08:25:56 +99999999999",
+        ] {
+            assert_eq!(rfc3339(text), text);
+        }
     }
 
     #[test]
