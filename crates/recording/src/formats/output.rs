@@ -3,6 +3,7 @@
 //! by which threads, and what the output says of the run. It becomes a recording here.
 
 use super::ImportError;
+use crate::counts::too_many;
 use crate::folder::Folder;
 use crate::{Recording, SampleWriter};
 use model::{
@@ -352,6 +353,10 @@ impl Output {
             None => Folder::part(&self.place)?,
         };
         let mut document = self.document(file, teiji);
+        if let Some(place) = too_many(&document) {
+            let why = format!("{place} is more than any run can have");
+            return Err(ImportError::at(document.imported.map_or(1, |source| source.line), why));
+        }
         for (thread, figures) in document.threads.iter_mut().zip(figures) {
             thread.latency_ns = figures;
             thread.latency_with_skipped_ns = figures;

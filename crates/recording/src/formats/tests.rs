@@ -75,3 +75,11 @@ pub(crate) fn says(document: &Document, what: &str) -> String {
     let found = all.iter().find(|said| said.what == what);
     found.unwrap_or_else(|| panic!("{what} is not among {all:?}")).text.clone()
 }
+
+#[test]
+fn nothing_that_cannot_be_read_again() {
+    assert_eq!(
+        refused("T: 0 (1) P:80 I:99999999999999 C: 9 Min: 2 Act: 2 Avg: 3 Max: 4\n"),
+        "line 1: run.interval_ns is more than any run can have"
+    );
+}
