@@ -316,16 +316,20 @@ fn sample(line: &str) -> Option<(usize, u64, i64)> {
     is_smi.then_some((usize::try_from(thread).ok()?, u64::try_from(cycle).ok()?, value))
 }
 
+/// Rows to each sample at most, beside those that so many samples more would have: others are lost.
+const MAX_ROWS_OF_SAMPLE: u64 = 16;
+const MAX_LOST: u64 = 10_000;
+
 /// Reads the samples of -v.
 fn samples(lines: &mut Lines<'_>, output: &mut Output, unit_ns: i64) -> Result<(), ImportError> {
-    // Of each thread the cycle before its next row 0, and the next cycle.
-    let mut cycles: Vec<Option<(u64, u64)>> = Vec::new();
+    // Of each thread the cycle of its row 0, the next cycle, and how many samples there are.
+    let mut cycles: Vec<Option<(u64, u64, u64)>> = Vec::new();
     while let Some((thread, cycle, value)) = lines.peek()?.and_then(sample) {
         if cycles.len() <= thread {
             output.thread(thread)?;
             cycles.resize(thread + 1, None);
         }
-        let (first, next) = cycles[thread].unwrap_or((cycle, cycle));
+        let (first, next, taken) = cycles[thread].unwrap_or((cycle, cycle, 0));
         if cycle < next {
             // Another run begins, without anything between.
             if cycle == 0 {
@@ -340,13 +344,17 @@ fn samples(lines: &mut Lines<'_>, output: &mut Output, unit_ns: i64) -> Result<(
                     "each value is the largest of {n} cycles (-o {n}): they are no samples"
                 )));
             }
-            output.lose(thread, cycle - first)?;
+            let rows = cycle - first;
+            if rows / MAX_ROWS_OF_SAMPLE > taken + MAX_LOST {
+                return Err(lines.error(format!("nearly all of the {rows} samples above are lost")));
+            }
+            output.lose(thread, rows)?;
         }
         let Some(ns) = value.checked_mul(unit_ns) else {
             return Err(lines.error("no latency is so large"));
         };
         output.sample(thread, ns)?;
-        cycles[thread] = Some((first, cycle + 1));
+        cycles[thread] = Some((first, cycle.saturating_add(1), taken + 1));
         lines.advance();
     }
     Ok(())
@@ -549,6 +557,10 @@ mod tests {
         assert_eq!(
             refused("# Histogram\n000001 000002\n000002 000003 000004\n"),
             "line 3: the row has another number of columns than those above"
+        );
+        assert_eq!(
+            refused("0:0:7\n0:1:8\n0:999999999999:8\n"),
+            "line 3: nearly all of the 999999999999 samples above are lost"
         );
         assert_eq!(
             refused("0:4:7\n0:9:8\n0:14:8\n"),
