@@ -43,9 +43,9 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
             output.say("sample", &line);
             let (thread, time, gap) = samples.last;
             output.event(thread, time, gap)?;
-        } else if is_title(line) && !is_first {
-            break;
-        } else if !summary.read(line, &mut output) && !line.trim().is_empty() {
+        } else if (is_title(line) && !is_first)
+            || !(line.trim().is_empty() || summary.read(line, &mut output))
+        {
             break;
         }
         is_first = false;

@@ -21,7 +21,11 @@ pub(crate) static RT_MIGRATE_TEST: Program = Program {
 /// Whether an output of rt-migrate-test begins here.
 pub(crate) fn begins(lines: &[&str]) -> bool {
     let Some(first) = lines.first() else { return false };
-    columns(first).is_some()
+    let is_row = |count| {
+        lines.get(1).and_then(|line| row(line)).is_some_and(|(_, values)| values.len() == count)
+            && lines.get(2).is_some_and(|line| line.trim().starts_with("len:"))
+    };
+    columns(first).is_some_and(is_row)
         || (first.starts_with("Parent pid: ")
             && lines.get(1).is_some_and(|line| Task::parse(line).is_some()))
 }
@@ -53,10 +57,9 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
                 *sum = sum.saturating_add(ns);
             }
             iterations += 1;
-        } else if !["len:", "loops:", ""].iter().any(|name| match line.trim() {
-            "" => name.is_empty(),
-            line => !name.is_empty() && line.starts_with(name),
-        }) {
+        } else if !["len:", "loops:"].iter().any(|name| line.trim().starts_with(name))
+            && !line.trim().is_empty()
+        {
             break;
         }
         lines.advance();
