@@ -224,8 +224,12 @@ impl Output {
     /// Adds a sample to a thread that is there, ns. Its interval and CPU are known by now.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When it cannot be written, or is none.
     pub(crate) fn sample(&mut self, thread: usize, value_ns: i64) -> Result<(), ImportError> {
+        if !(-MAX_NS..=MAX_NS).contains(&value_ns) {
+            let why = format!("thread {thread}: no latency is so large");
+            return Err(ImportError::at(self.line, why));
+        }
         self.threads[thread].kept.push(value_ns);
         self.kept += 1;
         if self.kept >= MAX_KEPT { self.write_samples() } else { Ok(()) }
@@ -353,10 +357,7 @@ impl Output {
             None => Folder::part(&self.place)?,
         };
         let mut document = self.document(file, teiji);
-        if let Some(place) = too_many(&document) {
-            let why = format!("{place} is more than any run can have");
-            return Err(ImportError::at(document.imported.map_or(1, |source| source.line), why));
-        }
+        is_possible(&document, self.line)?;
         for (thread, figures) in document.threads.iter_mut().zip(figures) {
             thread.latency_ns = figures;
             thread.latency_with_skipped_ns = figures;
@@ -374,6 +375,7 @@ impl Output {
             thread.latency_ns = statistics.latency;
             thread.latency_with_skipped_ns = statistics.latency_with_skipped;
         }
+        is_possible(&document, self.line)?;
         Ok(folder.put_down(&document, &self.place)?)
     }
 
@@ -528,6 +530,12 @@ impl Output {
             }),
         }
     }
+}
+
+/// Whether it can be read again.
+fn is_possible(document: &Document, line: u64) -> Result<(), ImportError> {
+    let why = |place| ImportError::at(line, format!("{place} is more than any run can have"));
+    too_many(document).map_or(Ok(()), |place| Err(why(place)))
 }
 
 /// In the place of an interval that is not known.

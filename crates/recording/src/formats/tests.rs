@@ -76,10 +76,20 @@ pub(crate) fn says(document: &Document, what: &str) -> String {
     found.unwrap_or_else(|| panic!("{what} is not among {all:?}")).text.clone()
 }
 
+/// A recording that is made can be read again.
 #[test]
-fn nothing_that_cannot_be_read_again() {
+fn what_no_run_can_have_is_refused() {
+    let line = |interval: &str, max: &str| {
+        format!("T: 0 (1) P:80 I:{interval} C: 9 Min: 1 Act: 2 Avg: 3 Max: {max}\n")
+    };
+    assert_eq!(imported(&line("1000", "5")).len(), 1);
     assert_eq!(
-        refused("T: 0 (1) P:80 I:99999999999999 C: 9 Min: 2 Act: 2 Avg: 3 Max: 4\n"),
+        refused(&line("9100000000000", "5")),
         "line 1: run.interval_ns is more than any run can have"
     );
+    assert_eq!(
+        refused(&line("1000", "90000000000000")),
+        "line 1: thread 0: no latency is so large"
+    );
+    assert_eq!(refused("0:0:90000000000000\n0:1:7\n"), "line 1: thread 0: no latency is so large");
 }
