@@ -11,6 +11,7 @@
 
 mod command_line;
 mod cyclicdeadline;
+mod columns;
 mod cyclictest;
 mod error;
 mod histogram_csv;
@@ -47,6 +48,7 @@ pub(crate) use lines::Lines;
 pub(crate) use output::{Measured, Output, Program, Stated};
 
 use std::collections::VecDeque;
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -68,6 +70,11 @@ enum Reads {
         /// the file has more.
         begins: fn(&[&str]) -> bool,
         /// Reads an output from where it begins up to the first line that is none of its own.
+        read: fn(&mut Lines<'_>, &mut Import<'_>) -> Result<(), ImportError>,
+    },
+    /// The same of lines that nothing stands before, as in a log.
+    BareLines {
+        begins: fn(&[&str]) -> bool,
         read: fn(&mut Lines<'_>, &mut Import<'_>) -> Result<(), ImportError>,
     },
     /// A whole file.
@@ -200,6 +207,12 @@ pub const FORMATS: &[Format] = &[
         what: "LinuxCNC's latency-histogram --nox, which says too little to be read",
         reads: Reads::Lines { begins: linuxcnc::begins, read: linuxcnc::read },
     },
+    // The last: what others know is not theirs by chance.
+    Format {
+        name: "columns",
+        what: "columns of latencies in a unit that a heading or --unit says",
+        reads: Reads::BareLines { begins: columns::begins, read: columns::read },
+    },
 ];
 
 /// The format of this name.
@@ -263,6 +276,10 @@ pub(crate) struct Import<'a> {
     before: VecDeque<(u64, String)>,
     /// Outputs that were begun, which may be more than were found.
     begun: usize,
+    /// The last line that nobody knew, and its number.
+    before: (u64, String),
+    /// Outputs that were begun.
+    begun: Cell<usize>,
     found: Vec<FoundOutput>,
     /// Where the first output without any latency is, and why it has none.
     passed_over: Option<(u64, String)>,
@@ -273,6 +290,8 @@ impl Import<'_> {
     pub(crate) fn output(&mut self, program: &'static Program, line: u64) -> Output {
         let place = self.to.join(format!("{}.teiji", self.begun));
         self.begun += 1;
+    pub(crate) fn output(&self, program: &'static Program, line: u64) -> Output {
+        let place = self.to.join(format!("{}.teiji", self.begun.replace(self.begun.get() + 1)));
         Output::new(program, self.format, line, place)
     }
 
@@ -315,6 +334,11 @@ impl Import<'_> {
         })
     }
 
+    /// Whether nothing but what was just read stands in the file so far.
+    pub(crate) fn is_at_start(&self) -> bool {
+        self.before.0 == 0 && self.found.is_empty()
+    }
+
     /// The unit of values whose output does not say it, ns: what was asked for, or this.
     pub(crate) fn unit_ns(&self, default: i64) -> i64 {
         self.options.unit_ns.unwrap_or(default)
@@ -348,6 +372,8 @@ pub fn import(
         format: "",
         before: VecDeque::new(),
         begun: 0,
+        before: (0, String::new()),
+        begun: Cell::new(0),
         found: Vec::new(),
         passed_over: None,
     };
@@ -394,12 +420,16 @@ pub(crate) fn import_from(
             lines.advance();
             continue;
         }
-        let mut found = None;
+        let (mut found, mut are_bare) = (None, true);
         lines.strip(|ahead| {
             found = formats().find_map(|format| match format.reads {
                 Reads::Lines { begins, read } => begins(ahead).then_some((format.name, read)),
+                Reads::BareLines { begins, read } => {
+                    (are_bare && begins(ahead)).then_some((format.name, read))
+                }
                 Reads::Bytes { .. } => None,
             });
+            are_bare = false;
             found.is_some()
         })?;
         let before = lines.number();
@@ -408,6 +438,8 @@ pub(crate) fn import_from(
             read(&mut lines, import)?;
             import.before.clear();
         } else {
+        }
+        if lines.number() == before {
             unknown += 1;
             if let Some(program) = lines.peek()?.and_then(without_latencies) {
                 import.pass_over(before, format!("{program} prints no latencies"));
@@ -421,8 +453,6 @@ pub(crate) fn import_from(
                 let why = format!("{} among its first {MAX_UNKNOWN} lines", nothing_known(wanted));
                 return Err(ImportError::Whole(why));
             }
-        }
-        if lines.number() == before {
             lines.advance();
         }
     }

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where a table begins, what sets its fields apart, and what stands above it.
+
+use super::names::{Holds, holds, is_of_latency, names_columns, unit_alone, unit_in_text, unit_of};
+use super::notation::is_number;
+
+pub(super) const MAX_FIELDS: usize = 512;
+/// Lines above them at most.
+pub(super) const MAX_ABOVE: usize = 6;
+/// Rows that are alike before it is a table.
+pub(super) const ROWS_ALIKE: usize = 5;
+/// What sets fields apart: this, or blanks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Separator(pub Option<char>);
+
+impl Separator {
+    /// The first that fits is taken.
+    const ALL: [Separator; 5] = [
+        Separator(Some(';')),
+        Separator(Some('|')),
+        Separator(Some('\t')),
+        Separator(Some(',')),
+        Separator(None),
+    ];
+
+    pub(super) fn split(self, line: &str) -> Vec<&str> {
+        let Some(mark) = self.0 else {
+            return line.split_whitespace().take(MAX_FIELDS + 1).collect();
+        };
+        let mut line = line.trim_matches(' ');
+        if mark == '|' {
+            // Markdown has it around them, too.
+            line = line.strip_prefix(mark).unwrap_or(line);
+            line = line.strip_suffix(mark).unwrap_or(line);
+        }
+        let fields = line.split(mark).take(MAX_FIELDS + 1);
+        fields.map(|field| field.trim().trim_matches('"').trim()).collect()
+    }
+
+    pub(super) fn is_in(self, line: &str) -> bool {
+        self.0.is_none_or(|mark| line.contains(mark))
+    }
+
+    /// The fields of a row: numbers, and nothing where a column has ended.
+    pub(super) fn row(self, line: &str) -> Option<Vec<&str>> {
+        let fields = if self.is_in(line) { self.split(line) } else { return None };
+        let is_row = fields.len() <= MAX_FIELDS
+            && fields.iter().all(|field| field.is_empty() || is_number(field))
+            && fields.iter().any(|field| !field.is_empty());
+        is_row.then_some(fields)
+    }
+
+    /// The headings of so many columns.
+    fn names(self, heading: &str, fields: usize) -> Option<Vec<String>> {
+        let heading = uncommented(heading);
+        if fields == 1 && self.0.is_none() {
+            return Some(vec![heading.to_owned()]);
+        }
+        let mut names: Vec<String> = Vec::new();
+        for part in self.split(heading) {
+            match names.last_mut() {
+                // A unit in brackets behind a blank.
+                Some(name) if self.0.is_none() && part.starts_with(['(', '[']) => {
+                    name.push(' ');
+                    name.push_str(part);
+                }
+                _ => names.push(part.to_owned()),
+            }
+        }
+        if names.len() != fields && self.0.is_none() {
+            let apart = heading.split("  ").map(str::trim).filter(|name| !name.is_empty());
+            names = apart.take(MAX_FIELDS + 1).map(str::to_owned).collect();
+        }
+        (names.len() == fields).then_some(names)
+    }
+}
+
+/// Whether it is of nothing but what a row may have, which is quick to see.
+fn may_be_row(line: &str) -> bool {
+    let is_of_row = |byte: u8| byte.is_ascii_digit() || b" \t;|,.+-eE\"".contains(&byte);
+    line.bytes().all(is_of_row) && line.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+pub(super) fn is_comment(line: &str) -> bool {
+    ["#", "%", "//"].iter().any(|mark| line.trim_start().starts_with(mark))
+}
+
+fn uncommented(line: &str) -> &str {
+    line.trim().trim_start_matches(['#', '%', '/']).trim()
+}
+
+/// `|---|--:|`, below the heading of a table in Markdown.
+pub(super) fn is_rule(line: &str) -> bool {
+    line.contains("--") && line.chars().all(|letter| "|-:+ ".contains(letter))
+}
+
+/// Whether a text says that a table below it is of latencies.
+fn is_of_table(text: &str) -> bool {
+    is_of_latency(text) || unit_in_text(text).is_some()
+}
+
+/// How a table is laid out.
+pub(super) struct Layout {
+    pub separator: Separator,
+    pub fields: usize,
+    /// Lines above the first row.
+    pub above: usize,
+    /// By column; none where nothing names them.
+    pub names: Vec<String>,
+    /// What stands above the table beside that.
+    pub texts: Vec<String>,
+    /// Whether each row may be one number as well as two.
+    pub is_ambiguous: bool,
+}
+
+impl Layout {
+    pub(super) fn of(lines: &[&str]) -> Option<Layout> {
+        let above = lines.iter().position(|line| may_be_row(line)).filter(|n| *n <= MAX_ABOVE)?;
+        let rows = lines.get(above..above + ROWS_ALIKE)?;
+        rows.iter().all(|line| may_be_row(line)).then_some(())?;
+        Separator::ALL.iter().find_map(|separator| separator.layout(&lines[..above], rows))
+    }
+
+    /// Whether something says that it is of latencies.
+    pub(super) fn is_named(&self) -> bool {
+        self.texts.iter().any(|text| is_of_table(text))
+            || self.names.iter().any(|name| is_of_latency(name) || unit_of(name).is_some())
+            || (!self.names.is_empty() && self.names.iter().all(|name| unit_alone(name).is_some()))
+    }
+
+    /// What each column holds.
+    pub(super) fn holds(&self) -> Vec<Holds> {
+        let mut all: Vec<Holds> = self.names.iter().map(|name| holds(name)).collect();
+        all.resize(self.fields, Holds::Values);
+        if all.contains(&Holds::Buckets) {
+            // All that stands beside buckets is counted in them.
+            for one in all.iter_mut().filter(|one| **one == Holds::Values) {
+                *one = Holds::Counts;
+            }
+        } else if all.contains(&Holds::Counts) {
+            for one in all.iter_mut().filter(|one| **one == Holds::Values) {
+                *one = Holds::Buckets;
+            }
+        }
+        all
+    }
+
+    /// The unit of a column, ns, where it is said.
+    pub(super) fn unit(&self, column: usize) -> Option<i64> {
+        let all_alone =
+            || self.names.iter().all(|name| unit_of(name).or_else(|| unit_alone(name)).is_some());
+        let name = self.names.get(column);
+        name.and_then(|name| unit_of(name))
+            .or_else(|| name.filter(|_| all_alone()).and_then(|name| unit_alone(name)))
+            .or_else(|| self.texts.iter().find_map(|text| unit_in_text(text)))
+    }
+
+    pub(super) fn name(&self, column: usize) -> &str {
+        self.names.get(column).map_or("", String::as_str)
+    }
+}
+
+impl Separator {
+    fn layout(self, above: &[&str], rows: &[&str]) -> Option<Layout> {
+        let fields = self.row(rows[0])?.len();
+        rows.iter().all(|row| self.row(row).is_some_and(|row| row.len() == fields)).then_some(())?;
+        let heads = || above.iter().filter(|line| !line.trim().is_empty() && !is_rule(line));
+        let last = heads().next_back();
+        // One line that is no comment, just above the rows.
+        let others = heads().count().saturating_sub(1);
+        heads().take(others).all(|line| is_comment(line)).then_some(())?;
+        let names = last.and_then(|heading| self.names(heading, fields));
+        let is_misfit = |line: &&str| {
+            // It names columns, and not these; or nothing.
+            fields > 1 && names_columns(line) || !is_comment(line) && !is_of_table(line)
+        };
+        if names.is_none() && last.is_some_and(|line| is_misfit(line)) {
+            return None;
+        }
+        let is_one = self.0 == Some(',') && rows.iter().all(|row| is_number(row.trim()));
+        if is_one && names.is_none() && last.is_some_and(|heading| !heading.contains(',')) {
+            return None;
+        }
+        let texts = heads().filter(|line| names.is_none() || Some(*line) != last);
+        Some(Layout {
+            separator: self,
+            fields,
+            above: above.len(),
+            texts: texts.map(|line| uncommented(line).to_owned()).collect(),
+            is_ambiguous: is_one && names.is_none(),
+            names: names.unwrap_or_default(),
+        })
+    }
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is read of tables, and what is not.
+
+use super::*;
+use crate::formats::ImportOptions;
+use crate::formats::tests::{imported, of_file, refused};
+use model::{Detail, Recorded, Unknown};
+use std::fmt::Write;
+
+const SAMPLE: &str = include_str!("../samples/columns-decimal-comma.csv");
+
+fn in_unit(text: &str, unit_ns: i64) -> Result<Vec<Recorded>, String> {
+    let options = ImportOptions { unit_ns: Some(unit_ns), ..ImportOptions::default() };
+    of_file(text.as_bytes(), options).map_err(|error| error.to_string())
+}
+
+/// Of each thread: how many, the smallest and the largest.
+fn figures(recorded: &Recorded) -> Vec<(u64, i64, i64)> {
+    let threads = recorded.document.threads.iter();
+    threads.map(|of| of.latency_ns.unwrap()).map(|of| (of.count, of.min, of.max)).collect()
+}
+
+fn only(text: &str) -> Recorded {
+    let mut all = imported(text);
+    assert_eq!(all.len(), 1);
+    all.remove(0)
+}
+
+fn says(recorded: &Recorded, what: &str) -> Vec<String> {
+    let imported = recorded.document.imported.as_ref().unwrap();
+    let said = imported.says.iter().filter(|said| said.what == what);
+    said.map(|said| said.text.clone()).collect()
+}
+
+/// Rows of numbers, below a heading.
+fn table(heading: &str, rows: &[&str]) -> String {
+    rows.iter().fold(format!("{heading}\n"), |text, row| text + row + "\n")
+}
+
+#[test]
+fn columns_of_different_things_are_recordings_of_their_own() {
+    let all = imported(SAMPLE);
+    let found: Vec<_> = all.iter().map(figures).collect();
+    assert_eq!(
+        found,
+        [
+            [(40, 1_333_000, 1_585_000)],
+            [(40, 1_751_000, 3_770_000)],
+            [(40, 10_314_000, 34_842_000)]
+        ]
+    );
+    assert_eq!(says(&all[1], "column"), ["Tuned guest (ms)"]);
+    let source = all[0].document.imported.as_ref().unwrap();
+    assert_eq!((source.format.as_str(), source.resolution_ns), ("columns", 1_000));
+    assert!(source.lacks(Unknown::Interval) && !source.lacks(Unknown::Unit));
+    assert_eq!(all[0].document.threads[0].detail, Detail::Samples);
+}
+
+#[test]
+fn the_unit_is_in_the_heading_or_has_to_be_said() {
+    let rows = ["12", "15", "11", "90", "13"];
+    for heading in
+        ["latency_us", "us", "# latency [us]", "Latency (\u{b5}s)", "\"delay, us\"", "# in us"]
+    {
+        assert_eq!(figures(&only(&table(heading, &rows))), [(5, 11_000, 90_000)], "{heading}");
+    }
+    for heading in ["latency", "", "value"] {
+        assert_eq!(
+            refused(table(heading, &rows).trim_start()),
+            "line 1: the unit of the values is not said: say the unit with --unit"
+        );
+        let one = in_unit(&table(heading, &rows), 1).unwrap();
+        assert_eq!(figures(&one[0]), [(5, 11, 90)]);
+    }
+    // What a heading says counts.
+    assert_eq!(figures(&in_unit(&table("ms", &rows), 1).unwrap()[0])[0].1, 11_000_000);
+}
+
+#[test]
+fn separators() {
+    let expected = [(5, 1_000, 5_500), (5, 10_000, 50_000)];
+    for separator in [";", "\t", ",", ", ", " ", "  ", " | "] {
+        let mut text = format!("CPU 0 (us){separator}CPU 3 (us)\n");
+        for row in ["1.0", "2.0", "3", "4", "5.5"] {
+            let tens = row.split('.').next().unwrap();
+            writeln!(text, "{row}{separator}{tens}0").unwrap();
+        }
+        let one = only(&text);
+        assert_eq!(figures(&one), expected, "'{separator}'");
+        // Single blanks do not say how many headings there are.
+        let cpus: Vec<u32> = one.document.threads.iter().map(|of| of.cpu.0).collect();
+        assert_eq!(cpus, if separator == " " { [0, 1] } else { [0, 3] }, "'{separator}'");
+    }
+    let markdown = "Some text.\n\n| thread 1 (us) | thread 2 (us) |\n|---|--:|\n| 1 | 10 |\n\
+                    | 2 | 20 |\n| 3 | 30 |\n| 4 | 40 |\n| 5.5 | 50 |\n\nMore text.\n";
+    assert_eq!(figures(&only(markdown)), expected);
+}
+
+#[test]
+fn commas_are_read_only_where_it_is_sure_what_they_are() {
+    let of =
+        |rows: &[&str]| of_file(table("latency (ms)", rows).as_bytes(), ImportOptions::default());
+    let rows = ["1,533", "1,408", "2,100", "3,000", "1,449"];
+    let why = of(&rows).unwrap_err().to_string();
+    assert!(why.starts_with("line 2: no number shows whether commas are decimal"), "{why}");
+    let decimal = of(&[&rows[..], &["0,9"]].concat()).unwrap();
+    assert_eq!(figures(&decimal[0]), [(6, 900_000, 3_000_000)]);
+    let thousands = of(&[&rows[..], &["1,234,567"]].concat()).unwrap();
+    assert_eq!(figures(&thousands[0]), [(6, 1_408_000_000, 1_234_567_000_000)]);
+    let both = of(&[&rows[..], &["0,9", "1,234,567"]].concat()).unwrap_err();
+    assert_eq!(
+        both.to_string(),
+        "line 8: '1,234,567' is written in another way than numbers above it"
+    );
+    // One number or two.
+    let why = in_unit(&rows.join("\n"), 1_000).unwrap_err();
+    assert!(why.starts_with("line 1: '1,533' may be one number or two"), "{why}");
+    let two = only(&table("i,latency_ms", &rows));
+    assert_eq!(figures(&two), [(5, 0, 533_000_000)]);
+}
+
+#[test]
+fn an_index_and_a_time_are_known_by_their_headings() {
+    let rows = ["0 1.5 12", "1 1.501 15", "2 1.502 11", "3 1.503 90", "4 1.6 13"];
+    let one = only(&table("# idx t latency_us", &rows));
+    assert_eq!(figures(&one), [(5, 11_000, 90_000)]);
+    assert_eq!(says(&one, "column left out"), ["t"]);
+    // A heading of other columns says nothing of these.
+    let misfit = refused(&table("# time (s) latency_us", &rows));
+    assert_eq!(misfit, "no output of a known format is in it");
+    let timed = only(&table("idx time_s latency_us", &rows));
+    assert_eq!(figures(&timed), [(5, 11_000, 90_000)]);
+    assert_eq!(timed.document.probe.rows, RowKind::Events);
+    let left_out = only(&table("idx load latency_us", &rows));
+    assert_eq!(left_out.document.probe.rows, RowKind::Activations);
+    assert_eq!(says(&left_out, "column left out"), ["load"]);
+    let back = table("idx time_s latency_us", &rows) + "5 1.4 12\n";
+    assert_eq!(refused(&back), "line 7: the time is before the one above");
+}
+
+#[test]
+fn a_histogram_is_one_only_by_its_heading() {
+    let rows = ["10,5", "11,100", "12,7", "13,0", "20,1"];
+    let one = only(&table("latency_us,count", &rows));
+    assert_eq!(one.document.threads[0].detail, Detail::Histogram);
+    assert_eq!(figures(&one), [(113, 10_000, 20_000)]);
+    assert!(one.document.imported.as_ref().unwrap().lacks(Unknown::Beyond));
+    let two = only(&table(
+        "bucket_us,cpu0,cpu1",
+        &rows.map(|row| format!("{row},2")).each_ref().map(String::as_str),
+    ));
+    assert_eq!(figures(&two), [(113, 10_000, 20_000), (10, 10_000, 20_000)]);
+    assert_eq!(two.document.threads[1].cpu, CpuId(1));
+    let threads = only(&table("a1_us,a2_us", &rows));
+    assert_eq!(figures(&threads), [(5, 10_000, 20_000), (5, 0, 100_000)]);
+    let part = table("latency_us,count", &rows) + "21,1.5\n";
+    assert_eq!(refused(&part), "line 7: the count is no whole number");
+}
+
+#[test]
+fn columns_may_end_before_others() {
+    let rows = ["1;10", "2;20", "3;30", "4;40", "5;50", "6;", "7;", "8;"];
+    let one = only(&table("t1 (us);t2 (us)", &rows));
+    assert_eq!(figures(&one), [(8, 1_000, 8_000), (5, 10_000, 50_000)]);
+    let gap = table("t1 (us);t2 (us)", &rows) + "9;90\n";
+    assert_eq!(refused(&gap), "line 10: the field above is empty: which rows it lacks is unknown");
+}
+
+#[test]
+fn nothing_that_stands_in_a_log_by_chance() {
+    let none = "no output of a known format is in it";
+    let vmstat = "procs -----------memory---------- -system-- ------cpu-----\n \
+                  r  b   swpd   free  in   cs us sy id wa st\n";
+    let row = " 1  0      0 512844 100  200  5  1 94  0  0\n";
+    assert_eq!(refused(&format!("{vmstat}{}", row.repeat(8))), none);
+    let rows = "1 2 3\n".repeat(8);
+    assert_eq!(refused(&format!("some text\n{rows}")), none);
+    assert_eq!(refused(&format!("some text\nlatency of a b\n{rows}")), none);
+    let in_log = "Nov 20 08:00:00 host 1 2 3\n".repeat(8);
+    assert_eq!(refused(&in_log), none);
+    assert_eq!(refused(&"1 2 3\n".repeat(4)), none, "too few");
+    let log = format!("some text\nlatency_us\n{}", "7\n".repeat(8));
+    assert_eq!(figures(&only(&log)), [(8, 7_000, 7_000)]);
+}
+
+#[test]
+fn what_is_damaged_is_named_with_its_line() {
+    let rows = ["1 2", "3 4", "5 6", "7 8", "9 10"];
+    assert_eq!(
+        in_unit(&(rows.join("\n") + "\n11\n"), 1_000).unwrap_err(),
+        "line 6: the row is not 2 numbers as those above"
+    );
+    assert_eq!(
+        in_unit(&(rows.join("\n") + "\nthe end\n"), 1_000).unwrap_err(),
+        "line 6: the row is not 2 numbers as those above"
+    );
+    assert_eq!(
+        refused(&(table("a_us b_us", &rows) + "11 1x\n")),
+        "line 7: the row is not 2 numbers as those above"
+    );
+    assert_eq!(
+        refused(&table("Min (us) Max (us)", &rows)),
+        "line 1: 'Min (us)' is a figure of several latencies: rows of them are not read"
+    );
+    let large = in_unit(&(rows.join("\n") + "\n11 99999999999999999\n"), 1).unwrap_err();
+    assert_eq!(large, "line 1: thread 1: no latency is so large");
+}
