@@ -20,6 +20,9 @@ pub enum ImportError {
         offset: u64,
         why: String,
     },
+    /// The same of a member of an archive.
+    #[error("{member}: {error}")]
+    Member { member: String, error: Box<ImportError> },
     /// All of it was read.
     #[error("{0}")]
     Whole(String),

@@ -3,15 +3,16 @@
 //! for each format.
 //!
 //! A file is read once, from its beginning to its end. In the text of a log or a page each output
-//! is found by how it begins; what nobody knows is passed over. A file is a stranger's: no line, no
+//! is found by how it begins; what nobody knows is passed over, and archives are looked into. A file is a stranger's: no line, no
 //! document and no number of outputs in it is read beyond what any real one has.
 //!
 //! What an output does not hold is not made up: it is named in [`model::Imported`]. What it says
 //! twice and differently is a warning with both values.
 
+mod archive;
+mod columns;
 mod command_line;
 mod cyclicdeadline;
-mod columns;
 mod cyclictest;
 mod error;
 mod histogram_csv;
@@ -47,11 +48,12 @@ pub use error::ImportError;
 pub(crate) use lines::Lines;
 pub(crate) use output::{Measured, Output, Program, Stated};
 
-use std::collections::VecDeque;
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// A format of another program's output.
 pub struct Format {
@@ -234,6 +236,8 @@ pub struct ImportOptions {
 pub struct FoundOutput {
     /// Its format's name.
     pub format: &'static str,
+    /// The member of an archive that it is in.
+    pub member: Option<String>,
     /// Where it begins, from 1.
     pub line: u64,
     /// Further distinguishes recordings that were made of one output, such as `irq`; empty if
@@ -244,7 +248,12 @@ pub struct FoundOutput {
 
 /// What an output of a file is called that has so many.
 pub fn shown_name(file: &str, output: &FoundOutput, of: usize) -> String {
+    let member = output.member.as_deref().and_then(|member| member.rsplit('/').next());
     let name: String = file.chars().take(MAX_NAME).collect();
+    let name = match member {
+        Some(member) => format!("{name}-{}", member.chars().take(MAX_NAME).collect::<String>()),
+        None => name,
+    };
     let line = if of == 1 { String::new() } else { format!("-{}", output.line) };
     let part = if output.part.is_empty() { String::new() } else { format!("-{}", output.part) };
     format!("{name}{line}{part}")
@@ -267,6 +276,11 @@ pub(crate) struct Import<'a> {
     to: &'a Path,
     /// The file's name.
     file: String,
+    /// The member of it that is being read, where it is an archive.
+    member: Option<String>,
+    /// Archives within one another that are being read, and bytes that they may still unpack to.
+    depth: usize,
+    unpacked: Rc<Cell<u64>>,
     /// The version of this program.
     teiji: &'a str,
     options: ImportOptions,
@@ -276,10 +290,6 @@ pub(crate) struct Import<'a> {
     before: VecDeque<(u64, String)>,
     /// Outputs that were begun, which may be more than were found.
     begun: usize,
-    /// The last line that nobody knew, and its number.
-    before: (u64, String),
-    /// Outputs that were begun.
-    begun: Cell<usize>,
     found: Vec<FoundOutput>,
     /// Where the first output without any latency is, and why it has none.
     passed_over: Option<(u64, String)>,
@@ -290,8 +300,6 @@ impl Import<'_> {
     pub(crate) fn output(&mut self, program: &'static Program, line: u64) -> Output {
         let place = self.to.join(format!("{}.teiji", self.begun));
         self.begun += 1;
-    pub(crate) fn output(&self, program: &'static Program, line: u64) -> Output {
-        let place = self.to.join(format!("{}.teiji", self.begun.replace(self.begun.get() + 1)));
         Output::new(program, self.format, line, place)
     }
 
@@ -312,8 +320,10 @@ impl Import<'_> {
             return Err(ImportError::at(line, why));
         }
         let recording = output.place().to_owned();
-        output.record(&self.file, self.teiji)?;
-        self.found.push(FoundOutput { format: self.format, line, part, recording });
+        let member = self.member.clone();
+        let file = member.as_ref().map(|member| format!("{}:{member}", self.file));
+        output.record(file.as_ref().unwrap_or(&self.file), self.teiji)?;
+        self.found.push(FoundOutput { format: self.format, member, line, part, recording });
         Ok(())
     }
 
@@ -336,7 +346,7 @@ impl Import<'_> {
 
     /// Whether nothing but what was just read stands in the file so far.
     pub(crate) fn is_at_start(&self) -> bool {
-        self.before.0 == 0 && self.found.is_empty()
+        self.before.is_empty() && self.found.is_empty()
     }
 
     /// The unit of values whose output does not say it, ns: what was asked for, or this.
@@ -367,13 +377,14 @@ pub fn import(
     let mut import = Import {
         to,
         file: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        member: None,
+        depth: 0,
+        unpacked: Rc::new(Cell::new(archive::MAX_UNPACKED)),
         teiji,
         options,
         format: "",
         before: VecDeque::new(),
         begun: 0,
-        before: (0, String::new()),
-        begun: Cell::new(0),
         found: Vec::new(),
         passed_over: None,
     };
@@ -395,6 +406,18 @@ fn nothing_known(format: Option<&Format>) -> String {
     }
 }
 
+/// Whether an output that a program printed begins at one of these lines but the first.
+fn begins_further_down(lines: &[&str]) -> bool {
+    let begins = |from: usize| {
+        let of_program = |format: &Format| match format.reads {
+            Reads::Lines { begins, .. } => begins(&lines[from..]),
+            Reads::BareLines { .. } | Reads::Bytes { .. } => false,
+        };
+        FORMATS.iter().any(of_program)
+    };
+    (1..lines.len()).any(begins)
+}
+
 /// The same of what is being read.
 pub(crate) fn import_from(
     source: &mut dyn BufRead,
@@ -405,6 +428,10 @@ pub(crate) fn import_from(
         FORMATS.iter().filter(move |format| wanted.is_none_or(|wanted| wanted.name == format.name))
     };
     let head = source.fill_buf().map_err(|error| ImportError::Whole(error.to_string()))?;
+    if let Some(kind) = archive::kind(head) {
+        return archive::read(kind, source, import);
+    }
+    let known = import.found.len();
     for format in formats() {
         if let Reads::Bytes { is, read } = format.reads
             && is(head)
@@ -424,37 +451,42 @@ pub(crate) fn import_from(
         lines.strip(|ahead| {
             found = formats().find_map(|format| match format.reads {
                 Reads::Lines { begins, read } => begins(ahead).then_some((format.name, read)),
+                // Comments before the output of a program are no heading of a table.
                 Reads::BareLines { begins, read } => {
-                    (are_bare && begins(ahead)).then_some((format.name, read))
+                    (are_bare && begins(ahead) && !begins_further_down(ahead))
+                        .then_some((format.name, read))
                 }
                 Reads::Bytes { .. } => None,
             });
             are_bare = false;
             found.is_some()
         })?;
-        let before = lines.number();
+        let line = lines.number();
         if let Some((name, read)) = found {
             import.format = name;
             read(&mut lines, import)?;
             import.before.clear();
-        } else {
         }
-        if lines.number() == before {
-            unknown += 1;
-            if let Some(program) = lines.peek()?.and_then(without_latencies) {
-                import.pass_over(before, format!("{program} prints no latencies"));
-            }
-            let text: String = lines.peek()?.unwrap_or_default().chars().take(2_000).collect();
-            import.before.push_back((before, text));
-            if import.before.len() as u64 > COMMAND_WITHIN {
-                import.before.pop_front();
-            }
-            if unknown > MAX_UNKNOWN && import.found.is_empty() {
-                let why = format!("{} among its first {MAX_UNKNOWN} lines", nothing_known(wanted));
-                return Err(ImportError::Whole(why));
-            }
-            lines.advance();
+        if lines.number() > line {
+            continue;
         }
+        unknown += 1;
+        if let Some(program) = lines.peek()?.and_then(without_latencies) {
+            import.pass_over(line, format!("{program} prints no latencies"));
+        }
+        let text: String = lines.peek()?.unwrap_or_default().chars().take(2_000).collect();
+        import.before.push_back((line, text));
+        if import.before.len() as u64 > COMMAND_WITHIN {
+            import.before.pop_front();
+        }
+        if unknown > MAX_UNKNOWN && import.found.len() == known {
+            if import.member.is_some() {
+                return Ok(());
+            }
+            let why = format!("{} among its first {MAX_UNKNOWN} lines", nothing_known(wanted));
+            return Err(ImportError::Whole(why));
+        }
+        lines.advance();
     }
     Ok(())
 }

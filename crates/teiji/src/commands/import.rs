@@ -106,7 +106,9 @@ fn into(
             Ok(found) => {
                 for one in &found {
                     let name = names.of(file, one, found.len());
-                    let what = format!("{}, line {}", one.format, one.line);
+                    let member = one.member.as_ref().map(|member| format!("{member}, "));
+                    let member = member.unwrap_or_default();
+                    let what = format!("{}, {member}line {}", one.format, one.line);
                     made.push((one.recording.clone(), to.join(name), what));
                 }
             }

@@ -129,7 +129,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
 
 impl Table {
     /// A table of which nothing was read yet; none if no unit is said.
-    fn new(layout: Layout, begin: u64, import: &Import<'_>) -> Result<Option<Table>, String> {
+    fn new(layout: Layout, begin: u64, import: &mut Import<'_>) -> Result<Option<Table>, String> {
         let all = layout.holds();
         let asked = (!import.is_unit_open()).then(|| import.unit_ns(1));
         let unit = |column: usize| layout.unit(column).or(asked);
