@@ -84,11 +84,14 @@ pub fn run(args: &Args) -> CommandResult {
     say!("Each sender will pass {loops} messages of {message} bytes");
     let signals = signals::catch()?;
     // Whoever stops it gets the time so far, as from rt-tests' hackbench, which ends with 0 as
-    // well.
+    // well. With threads that ends by the signal, and says nothing.
     let time = benchmark
         .run(&|| signals.caught().is_some())
         .context("the benchmark could not be run")
         .map_err(Failure::run_failed)?;
+    if signals.caught().is_some() && !threads {
+        say!("signaling {tasks} worker threads to terminate");
+    }
     say!("Time: {:.3}", time.as_secs_f64());
     Ok(DONE)
 }

@@ -235,10 +235,10 @@ fn suspended_across_the_end() {
 fn hackbench_prints_its_time_when_it_is_stopped() {
     let _turn = beside_others();
     let place = TestFolder::new();
-    for (words, signal) in [
-        ("hackbench -g 2 -l 100000000", Signal::INT),
-        ("hackbench -g 2 -l 100000000 -T", Signal::INT),
-        ("hackbench -g 1 -l 100000000 -p", Signal::TERM),
+    for (words, signal, tasks) in [
+        ("hackbench -g 2 -l 100000000", Signal::INT, Some(80)),
+        ("hackbench -g 2 -l 100000000 -T", Signal::INT, None),
+        ("hackbench -g 1 -l 100000000 -p", Signal::TERM, Some(40)),
     ] {
         let started = Instant::now();
         let running = place.start(words);
@@ -256,6 +256,9 @@ fn hackbench_prints_its_time_when_it_is_stopped() {
             .and_then(|line| line.strip_prefix("Time: "))
             .map(str::parse::<f64>);
         assert_eq!((output.code, output.err.as_str()), (Some(0), ""), "{words}: {output:?}");
+        let said: Vec<&str> = output.out.lines().skip(2).collect();
+        let signaling = tasks.map(|tasks| format!("signaling {tasks} worker threads to terminate"));
+        assert_eq!(said.split_last().unwrap().1, signaling.as_slice(), "{words}");
         // It counts from when all its tasks are ready, on a busy machine much later.
         let most = started.elapsed().as_secs_f64();
         assert!(
