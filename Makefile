@@ -21,10 +21,10 @@ test-all: ## Run every check there is, in less than an hour
 build: ## Build the static release program for this machine
 	@./scripts/build.sh
 
-install: ## Install it with manual pages and completions; PREFIX (/usr/local) and DESTDIR say where
+install: ## Build and install it with manual pages and completions; PREFIX (/usr/local) and DESTDIR say where
 	@./scripts/install.sh
 
-deb: ## Build Debian packages into target/debian/: of this machine's program, and of those that `make cross` built
+deb: ## Build it and make Debian packages in target/debian/, also of what `make cross` built of these sources
 	@./scripts/deb.sh
 
 wheel: ## Build wheels for pip into target/wheels/: the program and the Python module teiji

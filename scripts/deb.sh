@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# Debian packages, in TARGET/debian: of the program for this machine, and of those that `make cross` has built. What they hold
-# is what `make install` installs, and packaging/debian. Plain dpkg-deb: a static program leaves debhelper nothing to find out.
+# Debian packages, in TARGET/debian: of the program for this machine, which is built, and of those that `make cross` has built
+# of these sources. What they hold is what `make install` installs, and packaging/debian. Plain dpkg-deb: a static program
+# leaves debhelper nothing to find out.
 #
-# Usage: deb.sh [TARGET...]. DEBFULLNAME and DEBEMAIL name who makes the package, as they do for Debian's own tools.
+# Usage: deb.sh [TARGET...]. TEIJI names a program for this machine that is taken as it is, and nothing is built. DEBFULLNAME
+# and DEBEMAIL name who makes the package, as they do for Debian's own tools.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -46,8 +48,8 @@ package() {
     architecture=$(architecture_of "$1")
     document=$root/usr/share/doc/teiji
     # Pages and completions come from this machine's program.
-    DESTDIR=$root PREFIX=/usr ./scripts/install.sh >/dev/null
-    install -m 755 "$target_dir/$1/release/teiji" "$root/usr/bin/teiji"
+    DESTDIR=$root PREFIX=/usr TEIJI=$native ./scripts/install.sh >/dev/null
+    [ "$1" = "$(native_target)" ] || install -m 755 "$target_dir/$1/release/teiji" "$root/usr/bin/teiji"
     # Debian's zsh does not look into site-functions.
     mv "$root/usr/share/zsh/site-functions" "$root/usr/share/zsh/vendor-completions"
 
@@ -80,10 +82,22 @@ install_missing
 to=$target_dir/debian
 rm -rf "$to"
 mkdir -p "$to"
+native=${TEIJI-}
+if [ -z "$native" ]; then
+    ./scripts/build.sh
+    native=$target_dir/$(native_target)/release/teiji
+fi
 if [ $# = 0 ]; then
     mapfile -t targets < <(built_targets)
     set -- "${targets[@]}"
 fi
 for target; do
-    package "$target"
+    program=$target_dir/$target/release/teiji
+    if [ "$target" = "$(native_target)" ]; then
+        package "$target"
+    elif [ -n "$(find Cargo.toml Cargo.lock .cargo crates plans -type f -newer "$program" -print -quit)" ]; then
+        echo "$program is older than its sources, and gets no package: run make cross first." >&2
+    else
+        package "$target"
+    fi
 done

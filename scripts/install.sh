@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# Installs the release program, its manual pages and completions, and links by the names of the commands that it stands in
-# for, in a folder of their own: whoever wants them puts it into PATH. PREFIX is where (/usr/local), DESTDIR what stands in
-# front of it for packages.
+# Builds the release program and installs it, its manual pages and completions, and links by the names of the commands that
+# it stands in for, in a folder of their own: whoever wants them puts it into PATH. PREFIX is where (/usr/local), DESTDIR what
+# stands in front of it for packages. TEIJI names a program that is to be installed as it is, and nothing is built.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -11,8 +11,16 @@ cd "$(dirname "$0")/.."
 
 prefix=${PREFIX:-/usr/local}
 to=${DESTDIR-}$prefix
-program=$target_dir/$(native_target)/release/teiji
-[ -x "$program" ] || ./scripts/build.sh
+program=${TEIJI-}
+if [ -z "$program" ]; then
+    program=$target_dir/$(native_target)/release/teiji
+    # A program that is there may be older than its sources. Who called sudo has the compiler, and is to own what is built.
+    if [ "$(id -u)" = 0 ] && [ "${SUDO_USER:-root}" != root ]; then
+        sudo --set-home --user "$SUDO_USER" CARGO_TARGET_DIR="$target_dir" ./scripts/build.sh
+    else
+        ./scripts/build.sh
+    fi
+fi
 
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
