@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Whether the runs of a plan can begin: found before the first of them, not at each.
 
-use super::settings::PlanEntry;
+use super::plan_entry::PlanEntry;
 use crate::exit::Failure;
 use crate::output::counted;
 use anyhow::anyhow;

@@ -3,7 +3,7 @@
 //! of the lab a range, because an emulated second takes as long as its instructions, which are few
 //! where a guest idles and many under a load.
 
-use super::settings::PlanEntry;
+use super::plan_entry::PlanEntry;
 use crate::commands::lab::guests_at_once;
 use plan::{GuestTime, Nanos, PlannedRun};
 use report::Language;

@@ -3,8 +3,8 @@
 //! of them, and in which order, `executor` knows.
 
 use super::can_begin::{all_can_begin, measurable};
+use super::plan_entry::PlanEntry;
 use super::progress::PlanProgress;
-use super::settings::PlanEntry;
 use crate::commands::lab::{Show, checked, chosen_qemu, guests_at_once, kernel_of, lab_run};
 use crate::commands::measure;
 use crate::exit::{Failure, in_full};

@@ -2,7 +2,7 @@
 //! A plan's setting as the flag that it is: as it would be typed, and what the flags' own parser says
 //! of it.
 
-use super::settings::PlanEntry;
+use super::plan_entry::PlanEntry;
 use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue};
 use plan::{Plan, PlanError, Setting, Value};

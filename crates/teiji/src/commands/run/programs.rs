@@ -2,7 +2,7 @@
 //! The programs that a plan starts: whoever runs a plan of somebody else reads them before the
 //! first one runs.
 
-use super::settings::PlanEntry;
+use super::plan_entry::PlanEntry;
 use crate::output;
 use plan::Qemu;
 

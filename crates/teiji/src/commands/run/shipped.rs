@@ -72,7 +72,8 @@ fn not_found(path: &Path, error: io::Error) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::run::settings::{PlanEntry, points};
+    use crate::commands::run::plan_entry::PlanEntry;
+    use crate::commands::run::settings::points;
     use plan::{CpuId, Plan, ProcessCpus};
     use std::fs;
 
