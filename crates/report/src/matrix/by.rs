@@ -10,7 +10,7 @@ use crate::alike::each_once;
 use crate::format::{count, fine_micros, micros};
 use crate::language::{Language, in_language, texts, tr};
 use crate::sections::latencies::{Figure, NOTHING, OrNothing};
-use crate::terminal::text::{aligned_in_blocks, wrapped};
+use crate::terminal::text::{aligned_in_blocks, fit_in_blocks, wrapped};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -170,11 +170,18 @@ impl Matrix {
         let texts = head.len();
         head.extend(self.factors[factor].values.iter().map(|value| value.clone().or_nothing()));
         let mut lines = vec![head];
+        let mut named = Vec::new();
         for cases in alike.values() {
             let Some(one) = cases.iter().flatten().next() else { continue };
             let figures = if one.row.is_of_intervals() { &OF_INTERVALS } else { &OF_LATENCIES };
             for (index, figure) in figures.iter().enumerate() {
                 let value = |place: &usize| self.values_of(cases, *place);
+                if index == 0 {
+                    let values = others
+                        .iter()
+                        .map(|place| format!("{}={}", self.factors[*place].name, value(place)));
+                    named.push((lines.len(), values.collect::<Vec<_>>().join(texts::comma.said())));
+                }
                 let mut line: Vec<String> = others
                     .iter()
                     .map(|place| if index == 0 { value(place) } else { String::new() })
@@ -199,7 +206,23 @@ impl Matrix {
                 lines.push(line);
             }
         }
-        aligned_in_blocks(&lines, texts)
+        if others.is_empty() || fit_in_blocks(&lines, texts) {
+            return aligned_in_blocks(&lines, texts);
+        }
+        // A number in the place of all factors, and below what it stands for.
+        for line in &mut lines {
+            line.splice(..others.len(), [String::new()]);
+        }
+        "#".clone_into(&mut lines[0][0]);
+        for (n, (line, _)) in named.iter().enumerate() {
+            lines[*line][0] = (n + 1).to_string();
+        }
+        let mut out = aligned_in_blocks(&lines, texts + 1 - others.len());
+        out.push('\n');
+        for (n, (_, name)) in named.iter().enumerate() {
+            wrapped(&mut out, "  ", &format!("{}: {name}", n + 1));
+        }
+        out
     }
 }
 

@@ -1061,3 +1061,33 @@ fn a_table_fits_80_columns_by_fewer_of_them() {
     let by = matrix.by("load", English).unwrap();
     assert!(by.lines().all(|line| line.chars().count() <= 80), "{by}");
 }
+
+/// Their texts were cut until no row was like itself, and still wider than a terminal.
+#[test]
+fn factors_that_do_not_fit_are_numbered_below() {
+    let factors = ["kernel", "append", "load", "interval"].map(str::to_owned).to_vec();
+    let value = |text: &str| Some(text.to_owned());
+    let row = |[append, load, interval]: [&str; 3]| {
+        let append = format!("isolcpus=managed_irq,domain,2-3 mitigations={append}");
+        vec![value("6.1.0-56-rt"), Some(append), value(load), value(interval)]
+    };
+    let rows = ["off", "auto"].into_iter().flat_map(|append| {
+        let loads = ["hackbench,groups=10,pipe", "hackbench,groups=20,pipe"].into_iter();
+        loads.flat_map(move |load| ["250us", "500us"].map(|interval| row([append, load, interval])))
+    });
+    let mut matrix = Matrix::new(None, factors, rows);
+    for row in 0..8 {
+        let seed = row as u64;
+        matrix.add(row, 1, Synthetic::hackbench().due(2_000).seed(seed).build());
+    }
+    let text = matrix.text(English);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("#  ")).collect();
+    assert!(lines[0].contains(" p99 ") && lines[2].starts_with("2  "), "{text}");
+    let named = "  8: append=isolcpus=managed_irq,domain,2-3 mitigations=auto,\n    \
+                 hackbench,groups=20,pipe, interval=500us\n";
+    assert!(text.contains(named) && text.contains("All have kernel=6.1.0-56-rt, "), "{text}");
+    let by = matrix.by("interval", English).unwrap();
+    assert!(by.lines().all(|line| line.chars().count() <= 80), "{by}");
+    assert!(by.starts_with("#  ") && by.contains("\n  2: append=isolcpus="), "{by}");
+}

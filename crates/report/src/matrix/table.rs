@@ -81,6 +81,19 @@ pub(super) struct Table {
     published: Option<(usize, usize)>,
 }
 
+/// As much of a table as a terminal shows.
+struct InTerminal<'t> {
+    /// Its heading first.
+    lines: Vec<Vec<String>>,
+    /// How many columns, the first, are read from the left.
+    texts: usize,
+    /// `interval=1ms`, of factors that are the same in all lines.
+    alike: Vec<String>,
+    left_out: Vec<&'t str>,
+    /// Whether there is room for it, and its lines still have factors of their own.
+    is_within_room: bool,
+}
+
 /// A column's heading.
 pub(super) struct Column {
     pub(super) name: String,
@@ -200,19 +213,64 @@ impl Table {
         self.lines.iter().map(values).collect::<BTreeSet<_>>().len()
     }
 
+    /// The same with a number in the place of all factors, of which a list says what it stands for.
+    fn numbered(&self) -> Table {
+        let number = |line: &Line, before: Option<&Line>| {
+            let is_first = before.is_none_or(|before| before.row != line.row);
+            if is_first { (line.row + 1).to_string() } else { String::new() }
+        };
+        let before = std::iter::once(None).chain(self.lines.iter().map(Some));
+        let line = |(line, before): (&Line, Option<&Line>)| {
+            let figures = line.cells[self.factors..].iter().cloned();
+            Line {
+                row: line.row,
+                cells: std::iter::once(number(line, before)).chain(figures).collect(),
+            }
+        };
+        let figures = self.head.iter().filter_map(|column| column.figure);
+        let head = std::iter::once(Column::factor_column("#"));
+        Table {
+            head: head.chain(figures.map(Column::figure_column)).collect(),
+            factors: 1,
+            lines: self.lines.iter().zip(before).map(line).collect(),
+            references: self.references.clone(),
+            published: self.published,
+        }
+    }
+
+    /// What a terminal shows of it.
+    fn in_terminal(&self) -> InTerminal<'_> {
+        let (columns, alike, left_out) = self.shown_in_terminal();
+        let (mut lines, texts) = self.shown(&columns);
+        let factors = columns.iter().filter(|column| **column < self.factors).count();
+        let different = |lines: &[Vec<String>]| {
+            lines.iter().map(|line| line[..factors].to_vec()).collect::<BTreeSet<_>>().len()
+        };
+        let all = different(&lines);
+        clip_texts(&mut lines, texts);
+        let is_within_room = aligned_width(&lines) <= WIDTH && different(&lines) == all;
+        InTerminal { lines, texts, alike, left_out, is_within_room }
+    }
+
+    fn is_alike(&self, column: usize) -> bool {
+        self.lines.iter().all(|line| line.cells[column] == self.lines[0].cells[column])
+    }
+
+    /// `interval=1ms`, of a column that is the same in all lines.
+    fn value_of_all(&self, column: usize) -> String {
+        format!("{}={}", self.head[column].name, self.lines[0].cells[column])
+    }
+
     /// The columns that a terminal has room for; factors that are left out as all combinations have
     /// one value of them, `interval=1ms`; and what else is left out: figures, and then factors that
     /// the others determine, as probes have settings of their own.
     fn shown_in_terminal(&self) -> (Vec<usize>, Vec<String>, Vec<&str>) {
         let mut columns = self.columns();
         let (mut alike, mut left_out) = (Vec::new(), Vec::new());
-        let is_alike = |column: &usize| {
-            self.lines.iter().all(|line| line.cells[*column] == self.lines[0].cells[*column])
-        };
         let of_figure =
             |figure: &Text| self.head.iter().position(|column| column.figure == Some(*figure));
         let caveats = of_figure(&texts::caveats);
-        let alike_in_all = (0..self.factors).chain(caveats).filter(is_alike);
+        let alike_in_all = (0..self.factors).chain(caveats).filter(|column| self.is_alike(*column));
         for column in alike_in_all.chain(GIVEN_UP.iter().filter_map(of_figure)) {
             if aligned_width(&self.shown(&columns).0) <= WIDTH {
                 break;
@@ -221,11 +279,10 @@ impl Table {
                 continue;
             }
             columns.retain(|shown| *shown != column);
-            let name = self.head[column].name.as_str();
             if column < self.factors || Some(column) == caveats {
-                alike.push(format!("{name}={}", self.lines[0].cells[column]));
+                alike.push(self.value_of_all(column));
             } else {
-                left_out.push(name);
+                left_out.push(self.head[column].name.as_str());
             }
         }
         let is_too_wide = |columns: &[usize]| {
@@ -386,11 +443,22 @@ impl Matrix {
             }
             out += &head::headline(&self.headline(), paint);
             out.push('\n');
-            let (columns, alike, left_out) = table.shown_in_terminal();
-            let (mut lines, texts) = table.shown(&columns);
-            clip_texts(&mut lines, texts);
+            let numbered = table.numbered();
+            let fits = |table: &Table| table.in_terminal().is_within_room;
+            let is_numbered = !self.varied.is_empty() && !fits(&table) && fits(&numbered);
+            let shown = if is_numbered { &numbered } else { &table };
+            let InTerminal { lines, texts, mut alike, left_out, .. } = shown.in_terminal();
+            if is_numbered {
+                let of_factors = (0..table.factors).filter(|column| table.is_alike(*column));
+                alike.splice(0..0, of_factors.map(|column| table.value_of_all(column)));
+            }
             out += &aligned(&lines, texts);
             out.push('\n');
+            if is_numbered {
+                let named = self.rows.iter().map(|row| self.name(row)).zip(1_usize..);
+                named.for_each(|(name, n)| wrapped(&mut out, "  ", &format!("{n}: {name}")));
+                out.push('\n');
+            }
             if !alike.is_empty() {
                 let factors = alike.join(texts::comma.said());
                 wrapped(&mut out, "", &tr!(all_have_factors, factors));

@@ -132,6 +132,16 @@ pub(crate) fn aligned_width(lines: &[Vec<String>]) -> usize {
     (0..count).map(width).sum::<usize>() + 2 * count.saturating_sub(1)
 }
 
+/// Whether each column fits a terminal behind the first ones, which are texts.
+pub(crate) fn fit_in_blocks(lines: &[Vec<String>], texts: usize) -> bool {
+    let behind = |column: usize| -> Vec<Vec<String>> {
+        let of = |line: &Vec<String>| [&line[..texts], &line[column..=column]].concat();
+        lines.iter().map(of).collect()
+    };
+    let count = lines.first().map_or(0, Vec::len);
+    (texts..count).all(|column| aligned_width(&behind(column)) <= WIDTH)
+}
+
 /// The same in as many blocks below one another as it takes to fit a terminal, each with the first
 /// columns, which are texts.
 pub(crate) fn aligned_in_blocks(lines: &[Vec<String>], texts: usize) -> String {

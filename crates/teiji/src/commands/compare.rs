@@ -139,6 +139,11 @@ pub fn brief(alike: &AlikeRows<'_>) -> Result<String, Failure> {
     Ok(Comparisons::brief(&groups, alike.is_on_cores, Language::English))
 }
 
+/// A heading, in lines that fit a terminal.
+fn headed(heading: &str) -> String {
+    output::wrapped(&format!("== {heading} =="), 0).join("\n")
+}
+
 /// One comparison for each set of rows that differ in nothing but the first factor, such as the
 /// kernel.
 fn by_factor(args: &Args) -> CommandResult {
@@ -181,8 +186,9 @@ fn by_factor(args: &Args) -> CommandResult {
         output::say(&match args.md {
             true => format!("### {heading}\n\n{}", compared.markdown(args.lang)),
             false => format!(
-                "{}== {heading} ==\n{}",
+                "{}{}\n{}",
                 if place > 0 { "\n" } else { "" },
+                headed(heading),
                 compared.painted(output::paint(), args.lang)
             ),
         });
@@ -194,4 +200,20 @@ fn by_factor(args: &Args) -> CommandResult {
         complain!("{common}: only one value of {factor} is recorded, nothing to compare");
     }
     Ok(DONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Settings that all of a set have made it as wide as they are long.
+    #[test]
+    fn a_heading_fits_a_terminal() {
+        let heading = "append=isolcpus=managed_irq,domain,2-3 load=hackbench,groups=10 prio=98";
+        assert_eq!(
+            headed(&format!("{heading} interval=250us")),
+            format!("== {heading}\ninterval=250us ==")
+        );
+        assert_eq!(headed("prio=10"), "== prio=10 ==");
+    }
 }
