@@ -38,13 +38,13 @@ impl Compared {
         let count = format::count;
         let whose = match side {
             Side::First => &self.texts().base,
-            Side::Second => &self.texts().other,
-            Side::Both | Side::BothAtMost => texts::each.said(),
+            _ => &self.texts().other,
         };
         let of_needed = |what, needed| {
             let what = match side {
                 Side::BothAtMost => tr!(at_most_of_each, what),
-                _ => tr!(what_of_whose, what, whose),
+                Side::Both => tr!(what_of_each, what),
+                Side::First | Side::Second => tr!(what_of_whose, what, whose),
             };
             tr!(of_needed, what, needed)
         };
@@ -64,7 +64,12 @@ impl Compared {
             }
             NotCompared::FewAbove { independent, needed, above } => {
                 let independent = counted(independent, texts::n_independent_samples);
-                let what = tr!(above_worth_independent, above = count(above), whose, independent);
+                let above = count(above);
+                let what = if side == Side::Both {
+                    tr!(above_of_each_worth_independent, above, independent)
+                } else {
+                    tr!(above_worth_independent, above, whose, independent)
+                };
                 tr!(of_needed, what, needed = count(needed))
             }
             NotCompared::Equal => tr!(the_largest_are_equal),
@@ -481,6 +486,14 @@ mod tests {
         for (why, expected) in reasons {
             assert_eq!(compared.reason((why, Side::BothAtMost)), expected);
         }
+        // A space stands behind the name of a recording alone.
+        let of = |side| {
+            let why = NotCompared::FewSamples { samples: 990, needed: 1_000 };
+            let japanese = crate::language::Language::Japanese;
+            crate::language::in_language(japanese, || compared.reason((why, side)))
+        };
+        assert!(of(Side::Both).starts_with("それぞれの"), "{}", of(Side::Both));
+        assert!(of(Side::First).starts_with("idle の"), "{}", of(Side::First));
         let row = |name: &str, base: &str, other: &str, verdict: &str| {
             [name, base, other, verdict].map(str::to_owned)
         };

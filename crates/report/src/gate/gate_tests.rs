@@ -445,7 +445,7 @@ fn of_several_recordings_those_that_fail_are_counted() {
     };
     let one = limits(&["max<50us"]);
     assert_eq!(head(&one, Language::English), "FAIL: 2 of 4 recordings, checked against 1 limit");
-    assert_eq!(head(&one, Language::Japanese), "不合格: 記録 4 件(制限 1 件で判定)中 2 件");
+    assert_eq!(head(&one, Language::Japanese), "不合格: 記録 4 件(上限 1 件で判定)中 2 件");
     let two = limits(&["max<85us", "rate(>1ms)<1e-9@95%"]);
     let text = "FAIL: 1 of 4 recordings, checked against 2 limits; 3 without enough evidence";
     assert_eq!(head(&two, Language::English), text);
@@ -887,7 +887,7 @@ fn every_form_says_whose_limits_they_are() {
     );
     let japanese = gate.text(Language::Japanese);
     assert!(
-        japanese.contains("a/plan.toml の制限: max<1us。") && japanese.contains("制限なし"),
+        japanese.contains("a/plan.toml の上限: max<1us。") && japanese.contains("上限なし"),
         "{japanese}"
     );
 }

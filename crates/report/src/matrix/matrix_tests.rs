@@ -132,7 +132,7 @@ fn each_row_is_judged_by_the_limits_of_its_plan() {
                   in 0 of 1. No limit is named for disk.";
     assert!(text.contains(limits), "{text}");
     assert!(
-        matrix.markdown(crate::Language::Japanese).contains("制限の指定なし: disk"),
+        matrix.markdown(crate::Language::Japanese).contains("上限の指定なし: disk"),
         "{}",
         matrix.markdown(crate::Language::Japanese)
     );
