@@ -127,7 +127,7 @@ def measure(output: Optional[PathLike] = None, command: Sequence[str] = (), **na
     try:
         succeed(["measure", "--quiet", *flags(named), f"--output={folder.path}", *behind])
     except ProgramError as error:
-        if not is_there and folder.path.exists():
+        if not is_there and (folder.path / "run.json").is_file():
             error.recording = Recording(folder.path, folder)
         raise
     return Recording(folder.path, folder)
