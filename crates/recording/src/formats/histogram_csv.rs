@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The rows of a histogram of cyclictest of which somebody made a file for a spreadsheet: commas
-//! (`tr " " ","`), and without the lines above and below it.
+//! The rows of a histogram of cyclictest of which somebody made a file for a spreadsheet or a plot:
+//! commas or tabs (`tr " " ","`, `tr " " "\t"`), and without the lines above and below it.
 
 use super::cyclictest::{CYCLICTEST, Row, histogram};
 use super::numbers::whole;
@@ -12,7 +12,7 @@ const DIGITS: usize = 6;
 /// `000016,000109\t000079`.
 fn row(line: &str) -> Option<Row> {
     let number = |text: &str| whole(text).filter(|_| text.trim().len() >= DIGITS);
-    let (bucket, counts) = line.trim_end().split_once(',')?;
+    let (bucket, counts) = line.trim_end().split_once([',', '\t', ' '])?;
     let counts = counts.trim_end_matches(',').split(['\t', ',', ' ']);
     let counts: Vec<u64> = counts.map(number).collect::<Option<_>>()?;
     Some((number(bucket)?, counts))
@@ -20,6 +20,10 @@ fn row(line: &str) -> Option<Row> {
 
 /// Whether such rows begin here.
 pub(crate) fn begins(lines: &[&str]) -> bool {
+    // The first of them is small.
+    if !lines.first().is_some_and(|line| line.starts_with('0')) {
+        return false;
+    }
     let mut rows = lines.iter().map(|line| row(line));
     let (Some(Some((first, of_first))), Some(Some((next, of_next)))) = (rows.next(), rows.next())
     else {
@@ -41,7 +45,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
 
 #[cfg(test)]
 mod tests {
-    use crate::formats::tests::{imported, refused};
+    use crate::formats::tests::{figures, imported, refused};
     use model::Unknown;
 
     /// Written by cyclictest 2.4 with -t2 -h 60, and changed by grep and tr.
@@ -68,6 +72,25 @@ mod tests {
         assert_eq!((of.count, of.min, of.max), (1_807, 210_000, 211_000));
         // Where a tab stands behind the last number.
         assert_eq!(imported("000209,000001\t\n000210,001800\t\n").len(), 1);
+    }
+
+    /// As OSADL's script for plots makes it: without comments, and with tabs.
+    #[test]
+    fn tabs_in_the_place_of_blanks() {
+        let rows = |text: &str| {
+            let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('0')).collect();
+            imported(&rows.join("\n").replace(' ', "\t")).remove(0).document
+        };
+        let document = rows(include_str!("samples/cyclictest-2.4-hlive.txt"));
+        assert_eq!(
+            figures(&document).iter().map(|of| (of.0, of.1, of.3)).collect::<Vec<_>>(),
+            [(299, 16_000, 52_000), (299, 17_000, 45_000)]
+        );
+        assert!(document.imported.as_ref().unwrap().lacks(Unknown::Beyond));
+        assert_eq!(
+            refused("1700000000 100000\n1700000001 100000\n"),
+            "no output of a known format is in it"
+        );
     }
 
     #[test]
