@@ -72,6 +72,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
         import.pass_over(output.line, why);
         return Ok(());
     }
+    output.may_have_more = thread.beyond.is_some();
     *output.thread(0)? = thread;
     import.add(output)
 }
@@ -192,6 +193,7 @@ fn check(output: &mut super::Output, thread: &mut Measured, name: &str, text: &s
 #[cfg(test)]
 mod tests {
     use crate::formats::tests::{figures, imported, refused};
+    use model::Unknown;
 
     /// Printed by its source built here, without the trace marker that it needs.
     #[test]
@@ -212,6 +214,7 @@ mod tests {
         let warnings = format!("{:?}", document.warnings);
         assert!(warnings.contains("1 values of 70.000 us or more"), "{warnings}");
         assert_eq!(document.warnings.len(), 1, "{warnings}");
+        assert!(document.imported.as_ref().unwrap().lacks(Unknown::Beyond));
     }
 
     #[test]
