@@ -375,10 +375,13 @@ fn beside(line: &str, output: &mut Output) -> bool {
         output.say("Spike", line);
         return true;
     }
+    if let Some(text) = line.strip_prefix("WARN: ") {
+        output.say("WARN", text);
+        return true;
+    }
     line.starts_with("#---")
         || line.starts_with("# cyclictest current status")
         || line.starts_with("# /dev/cpu_dma_latency")
-        || line.starts_with("WARN: ")
         || line.starts_with("INFO: ")
 }
 
