@@ -33,9 +33,6 @@ pub(crate) fn begins(lines: &[&str]) -> bool {
 /// Reads it.
 pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportError> {
     let mut output = import.output(&CYCLICDEADLINE, lines.number());
-    let unit_ns = import.unit_ns(1_000);
-    output.is_of_unknown_unit = import.is_unit_open();
-    output.resolution_ns = unit_ns;
     output.scheduling = Some(DEADLINE);
     if let Some(words) = import.command("cyclicdeadline", lines.number()) {
         output.command_line = words;
@@ -43,7 +40,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     let mut has_histogram = false;
     while let Some(line) = lines.peek()? {
         if is_thread_line(line) {
-            if has_histogram || !read_all(lines, &mut output, unit_ns, None)? {
+            if has_histogram || !read_all(lines, &mut output, 1_000, None)? {
                 break;
             }
         } else if is_histogram(line) {
@@ -51,7 +48,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
                 break;
             }
             lines.advance();
-            histogram(lines, &mut output, unit_ns, row)?;
+            histogram(lines, &mut output, 1_000, row)?;
             has_histogram = true;
         } else if let Some((what, text)) = broken(line) {
             output.say(what, text);
@@ -120,6 +117,7 @@ pub(super) fn correct_minimum(output: &mut Output) {
 mod tests {
     use super::*;
     use crate::formats::tests::{figures, imported, refused};
+    use model::Unknown;
 
     #[test]
     fn lines_of_2_4() {
@@ -134,6 +132,7 @@ mod tests {
         let source = document.imported.as_ref().unwrap();
         assert_eq!((source.format.as_str(), source.line), ("cyclicdeadline", 1));
         assert!(!source.passes_over);
+        assert!(!source.lacks(Unknown::Unit), "it prints us, whatever is asked");
     }
 
     /// A run that -b ended, drawn again and again: the smallest of thread 1 was 0, which it forgot.
