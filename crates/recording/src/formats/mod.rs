@@ -201,7 +201,7 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "cyclictest-csv",
-        what: "rows of cyclictest's histogram with commas",
+        what: "rows of cyclictest's histogram with commas or tabs",
         reads: Reads::Lines { begins: histogram_csv::begins, read: histogram_csv::read },
     },
     Format {
