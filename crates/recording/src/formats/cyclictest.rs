@@ -511,6 +511,22 @@ mod tests {
         assert_eq!(one(smi).imported.as_ref().unwrap().says[0].text, "7");
     }
 
+    #[test]
+    fn histogram_of_a_board() {
+        let all = imported(include_str!("samples/cyclictest-field-h60.txt"));
+        let document = &all[0].document;
+        assert_eq!(
+            figures(document),
+            [
+                (8_476_223, 4_000, 5_000.0, 27_000),
+                (9_126_242, 4_000, 5_000.0, 83_000),
+                (5_922_320, 4_000, 6_000.0, 19_000),
+                (14_378_775, 4_000, 5_000.0, 27_000)
+            ]
+        );
+        assert_eq!(document.warnings, Vec::new());
+    }
+
     /// Nothing but the command line says that values are in ns.
     #[test]
     fn values_in_ns() {

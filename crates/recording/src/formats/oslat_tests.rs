@@ -127,6 +127,25 @@ fn versions_of_one_name() {
     assert_eq!(ends(&imported(&table("MHz", 0))[0].document, 0)[0], (0, 0, 9));
 }
 
+/// What a container's log puts before each line is left out.
+#[test]
+fn table_in_the_log_of_a_container() {
+    let text = include_str!("samples/oslat-2.4-bias.txt");
+    let line =
+        |(at, line): (usize, &str)| format!("2026-11-28T14:00:{at:02}.12Z stdout F {line}\n");
+    let document = one(&text.lines().enumerate().map(line).collect::<String>());
+    assert_eq!(figures(&document), figures(&one(text)));
+    assert_eq!(cpus(&document), [0, 1]);
+}
+
+#[test]
+fn version_of_a_document_by_its_figures() {
+    let document = one(include_str!("samples/oslat-2.10.json"));
+    assert_eq!(document.imported.as_ref().unwrap().version.as_deref(), Some("2.10"));
+    assert_eq!(figures(&document), [(42_211_248, 0, 1_002.0, 40_038_000)]);
+    assert_eq!(ends(&document, 0), [(0, 0, 42_206_277), (31_000, 40_038_000, 18)]);
+}
+
 #[test]
 fn what_is_damaged_is_named_with_its_line() {
     let whole = include_str!("samples/oslat-2.10-W5000.txt");

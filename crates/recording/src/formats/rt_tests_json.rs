@@ -332,7 +332,7 @@ fn utc(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::tests::{figures, imported, refused};
+    use crate::formats::tests::{buckets, figures, imported, refused};
 
     #[test]
     fn times_of_several_zones() {
@@ -346,6 +346,30 @@ mod tests {
         ] {
             assert_eq!(rfc3339(text), text);
         }
+    }
+
+    #[test]
+    fn documents_of_cyclictest() {
+        let of = |text: &str| {
+            let document = imported(text).remove(0).document;
+            let last = |thread: usize| *buckets(&document, thread).last().unwrap();
+            (figures(&document), [last(0), last(document.threads.len() - 1)], document)
+        };
+        let (figures, last, document) = of(include_str!("samples/cyclictest-2.4.json"));
+        assert_eq!(figures, [(9_987, 8_000, 21_200.0, 571_000), (9_993, 9_000, 19_530.0, 501_000)]);
+        // As many as the buckets lack of all cycles.
+        assert_eq!(last, [(20_000, 571_000, 5_632), (20_000, 501_000, 4_520)]);
+        assert_eq!(document.warnings, Vec::new());
+        // With -N, and pinned.
+        let (figures, last, document) = of(include_str!("samples/cyclictest-2.4-N.json"));
+        assert_eq!(figures[1], (200, 14_480, 28_297.15, 205_918));
+        assert_eq!(last[1].2, 4);
+        assert_eq!(document.run.cpus, [CpuId(0), CpuId(1)]);
+        assert_eq!(document.imported.as_ref().unwrap().resolution_ns, 1);
+        // Its kernel is PREEMPT_RT, and it says that it is not.
+        let (figures, _, document) = of(include_str!("samples/cyclictest-2.6-field.json"));
+        assert_eq!(figures[1], (29_431, 6_000, 7_620.0, 33_000));
+        assert_eq!(document.warnings.len(), 1);
     }
 
     #[test]
