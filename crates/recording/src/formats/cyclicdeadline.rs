@@ -2,7 +2,7 @@
 //! cyclicdeadline: lines as cyclictest's without a priority, and the same histogram since 2.7.
 
 use super::cyclictest::{histogram, is_histogram, row};
-use super::thread_line::{ThreadLine, read_all};
+use super::thread_line::{Broken, ThreadLine, read_all};
 use super::{Import, ImportError, Lines, Output, Program};
 use model::{Column, ProbeStatement, RowKind};
 use plan::{Policy, Scheduling};
@@ -38,6 +38,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
         output.command_line = words;
     }
     let mut has_histogram = false;
+    let mut broken = Broken::default();
     while let Some(line) = lines.peek()? {
         if is_thread_line(line) {
             if has_histogram || !read_all(lines, &mut output, 1_000, None)? {
@@ -50,7 +51,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
             lines.advance();
             histogram(lines, &mut output, 1_000, row)?;
             has_histogram = true;
-        } else if let Some((what, text)) = broken(line) {
+        } else if let Some((what, text)) = broken.read(line, 1_000) {
             output.say(what, text);
             lines.advance();
         } else if STEPS.iter().any(|step| line.trim_start().starts_with(step))
@@ -62,6 +63,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
         }
     }
     correct_minimum(&mut output);
+    broken.put(&mut output);
     let had_any = output.threads.iter().any(|thread| !thread.is_empty());
     if had_any { import.add(output) } else { Ok(()) }
 }
@@ -83,12 +85,6 @@ fn is_thread_line(line: &str) -> bool {
         let has = |name: &&str| line.get(name).is_some();
         ["I", "C", "Min", "Act", "Max"].iter().all(has) && !["P", "A"].iter().any(has)
     })
-}
-
-/// Which thread ended a run by -b, and with what.
-fn broken(line: &str) -> Option<(&str, &str)> {
-    let (what, text) = line.strip_prefix("# ")?.split_once(':')?;
-    ["Break thread", "Break value"].contains(&what).then_some((what, text))
 }
 
 /// A latency of 0 is forgotten: the next one is taken for the smallest. Where that shows, it was 0.
@@ -140,7 +136,7 @@ mod tests {
     fn forgotten_minimum() {
         let all = imported(include_str!("samples/cyclicdeadline-2.4-b.txt"));
         let document = &all[0].document;
-        assert_eq!(figures(document), [(5, 0, 3_000.0, 14_000), (4, 0, 7_000.0, 16_000)]);
+        assert_eq!(figures(document), [(5, 0, 3_000.0, 14_000), (4, 0, 7_000.0, 32_000)]);
         let warnings = format!("{:?}", document.warnings);
         assert!(
             warnings.contains(r#""thread 1: minimum", stated: "14.000 us", found: "0 us, as"#),

@@ -3,7 +3,7 @@
 //! `-v`, and what it prints beside them. All of one run is one output.
 
 use super::numbers::{decimal, whole};
-use super::thread_line::{ThreadLine, read_all};
+use super::thread_line::{Broken, ThreadLine, read_all};
 use super::{Import, ImportError, Lines, Output, Program};
 use super::{cyclicdeadline, signaltest};
 use model::{Column, ProbeStatement, RowKind};
@@ -56,7 +56,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     }
     output.resolution_ns = unit_ns;
     let (mut scheduling, mut has_histogram, mut has_samples) = (None, false, false);
-    let mut is_broken = false;
+    let mut broken = Broken::default();
     // Printed by -v: of each thread its interval and that to the next.
     let mut printed: Vec<i64> = Vec::new();
     while let Some(line) = lines.peek()? {
@@ -94,7 +94,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
             printed.push(interval);
             lines.advance();
         } else if beside(line, &mut output) || line.trim().is_empty() {
-            is_broken |= line.starts_with("# Break value:");
+            broken.read(line, unit_ns);
             lines.advance();
         } else {
             break;
@@ -108,9 +108,10 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
         }
     }
     if output.threads.iter().any(|thread| !thread.is_empty()) {
+        broken.put(&mut output);
         return import.add(output);
     }
-    if is_broken {
+    if broken.is_any() {
         import.pass_over(output.line, "cyclictest stopped (-b) before its lines had a value");
     }
     Ok(())
@@ -553,6 +554,23 @@ mod tests {
         );
         let line = |at: usize| all[at].document.imported.as_ref().unwrap().line;
         assert_eq!((line(0), line(1)), (2, 5));
+    }
+
+    /// The latency that ended the run came after its lines were drawn for the last time.
+    #[test]
+    fn latency_that_ended_the_run() {
+        let line = |tid: u32| {
+            format!("T: {} ({tid}) P:80 I:1000 C: 9 Min: 2 Act: 2 Avg: 3 Max: 7\n", tid % 2)
+        };
+        let lines = format!("{}{}", line(10), line(11));
+        let text =
+            format!("{lines}# Thread Ids: 00010 00011\n# Break thread: 10\n# Break value: 220\n");
+        let document = imported(&text).remove(0).document;
+        assert_eq!(figures(&document), [(9, 2_000, 3_000.0, 220_000), (9, 2_000, 3_000.0, 7_000)]);
+        let warnings = format!("{:?}", document.warnings);
+        assert!(warnings.contains(r#"stated: "7.000 us", found: "220.000 us""#), "{warnings}");
+        let document = imported(&text.replace("220", "7")).remove(0).document;
+        assert_eq!(document.warnings, Vec::new());
     }
 
     #[test]

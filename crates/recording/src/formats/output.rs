@@ -90,7 +90,7 @@ pub(crate) struct Measured {
     /// System management interrupts meanwhile.
     pub smis: Option<u64>,
     /// Its id, where that is said.
-    tid: u64,
+    pub tid: u64,
     /// Samples that are not on the disk yet, and times of events before them.
     kept: Vec<i64>,
     times: Vec<i64>,

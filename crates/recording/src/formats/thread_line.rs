@@ -106,6 +106,46 @@ pub(crate) fn read_all(
     Ok(any)
 }
 
+/// The latency that ended a run (-b) and its thread, which are printed below lines that were drawn
+/// before it.
+#[derive(Default)]
+pub(crate) struct Broken {
+    tid: Option<u64>,
+    value: Option<i64>,
+}
+
+impl Broken {
+    /// Takes a line, if it is one of those that say this: what it is, and the rest.
+    pub(crate) fn read<'l>(&mut self, line: &'l str, unit_ns: i64) -> Option<(&'l str, &'l str)> {
+        let (what, text) = line.trim().strip_prefix("# ")?.split_once(':')?;
+        match what {
+            "Break thread" => self.tid = whole(text),
+            "Break value" => self.value = decimal(text, unit_ns),
+            _ => return None,
+        }
+        Some((what, text))
+    }
+
+    pub(crate) const fn is_any(&self) -> bool {
+        self.value.is_some()
+    }
+
+    /// Makes it the largest latency of its thread where the lines say less.
+    pub(crate) fn put(&self, output: &mut Output) {
+        let Some(value) = self.value else { return };
+        let of_lines = output.threads.iter().map(|thread| thread.stated.max);
+        if of_lines.clone().flatten().max().is_none_or(|max| max >= value) {
+            return;
+        }
+        let is_it = |thread: &Measured| Some(thread.tid) == self.tid && thread.stated.max.is_some();
+        let largest = of_lines.enumerate().max_by_key(|(_, max)| *max).map(|(index, _)| index);
+        let Some(index) = output.threads.iter().position(is_it).or(largest) else { return };
+        let Some(max) = output.threads[index].stated.max.replace(value) else { return };
+        let us = |ns: i64| format!("{:.3} us", ns as f64 / 1e3);
+        output.contradiction(format!("thread {index}: maximum"), us(max), us(value));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
