@@ -212,7 +212,7 @@ pub(crate) fn histogram(
         return Err(lines.error("the histogram ends before its Max Latencies"));
     }
     let at = |of: &Option<Vec<u64>>, thread: usize| of.as_ref()?.get(thread).copied();
-    let limit = rows.last().map_or(0, |(bucket, _)| bucket + 1);
+    let limit = rows.last().map_or(0, |(bucket, _)| bucket.saturating_add(1));
     for index in 0..threads {
         let ns =
             |value: u64| i64::try_from(value).ok().and_then(|value| value.checked_mul(unit_ns));
@@ -227,7 +227,7 @@ pub(crate) fn histogram(
         let overflows = at(&beyond, index).unwrap_or(0);
         thread.beyond = Some((overflows, from));
         let known = thread.stated.count;
-        if in_buckets + overflows > 0 {
+        if in_buckets > 0 || overflows > 0 {
             thread.stated.min = at(&min, index).and_then(ns).or(thread.stated.min);
             thread.stated.max = at(&max, index).and_then(ns).or(thread.stated.max);
             #[expect(clippy::cast_precision_loss, reason = "a mean")]

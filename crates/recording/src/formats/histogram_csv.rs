@@ -94,6 +94,19 @@ mod tests {
     }
 
     #[test]
+    fn numbers_beyond_any() {
+        let most = u64::MAX;
+        assert_eq!(
+            refused(&format!("000001,000001\n{most},000001\n")),
+            "line 3: no latency is so large"
+        );
+        let of = |overflows: u64| {
+            format!("000001,{most}\n000002,000001\n# Histogram Overflows: {overflows}\n")
+        };
+        assert!(refused(&of(most)).contains("thread 0: a bucket of"));
+    }
+
+    #[test]
     fn what_is_damaged_is_named_with_its_line() {
         assert_eq!(
             refused("000001,000001\n000002,000001\n000002,000001\n"),
