@@ -10,6 +10,7 @@
 //! twice and differently is a warning with both values.
 
 mod archive;
+mod bpf_histogram;
 mod columns;
 mod command_line;
 mod cyclicdeadline;
@@ -28,6 +29,7 @@ mod osadl;
 mod oslat;
 mod output;
 mod pairs;
+mod perf_sched;
 mod queuelat;
 mod rt_app;
 mod rt_migrate_test;
@@ -38,6 +40,7 @@ mod rtla;
 mod rtla_hist;
 mod rtla_top;
 mod rttest;
+mod schbench;
 mod sendme;
 mod signaltest;
 mod stress_ng;
@@ -214,6 +217,21 @@ pub const FORMATS: &[Format] = &[
         name: "columns",
         what: "columns of latencies in a unit that a heading or --unit says",
         reads: Reads::BareLines { begins: columns::begins, read: columns::read },
+    },
+    Format {
+        name: "perf-sched",
+        what: "perf sched latency and perf sched timehist",
+        reads: Reads::Lines { begins: perf_sched::begins, read: perf_sched::read },
+    },
+    Format {
+        name: "bpf-histogram",
+        what: "histograms of times of bcc's tools (runqlat) and of bpftrace",
+        reads: Reads::Lines { begins: bpf_histogram::begins, read: bpf_histogram::read },
+    },
+    Format {
+        name: "schbench",
+        what: "schbench's latencies, by percentiles",
+        reads: Reads::Lines { begins: schbench::begins, read: schbench::read },
     },
 ];
 
