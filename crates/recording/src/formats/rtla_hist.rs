@@ -400,7 +400,16 @@ fn compare_all(histogram: &Histogram, kind: Option<Kind>, of: &[usize], output: 
         if let (Some(stated), Some(found)) = (figure(&histogram.all, name, place), found)
             && stated != found
         {
-            output.contradiction(format!("ALL: {}: {}", kind.column(), NAMES[name]), stated, found);
+            let unit = match name {
+                1 => "",
+                _ if output.resolution_ns == 1 => " ns",
+                _ => " us",
+            };
+            output.contradiction(
+                format!("ALL: {}: {}", kind.column(), NAMES[name]),
+                format!("{stated}{unit}"),
+                format!("{found}{unit}"),
+            );
         }
     }
 }

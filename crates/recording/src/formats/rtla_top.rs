@@ -357,19 +357,20 @@ fn of_timerlat(
     if let Some(all) = &table.all {
         let figures = || table.rows.iter().filter_map(|row| row.figures[at]);
         let stated = all.figures[at];
-        let mut compare = |name: &str, stated: Option<u64>, found: Option<u64>| {
+        let unit = if table.unit == 1 { " ns" } else { " us" };
+        let mut compare = |name: &str, stated: Option<u64>, found: Option<u64>, unit: &str| {
             if let (Some(stated), Some(found)) = (stated, found)
                 && stated != found
             {
                 let place = format!("ALL: {}: {name}", kind.column());
-                output.contradiction(place, stated, found);
+                output.contradiction(place, format!("{stated}{unit}"), format!("{found}{unit}"));
             }
         };
-        compare("min", stated.map(|[min, ..]| min), figures().map(|[min, ..]| min).min());
-        compare("max", stated.map(|[.., max]| max), figures().map(|[.., max]| max).max());
+        compare("min", stated.map(|[min, ..]| min), figures().map(|[min, ..]| min).min(), unit);
+        compare("max", stated.map(|[.., max]| max), figures().map(|[.., max]| max).max(), unit);
         let sum = table.rows.iter().map(|row| row.count).fold(0, u64::saturating_add);
         let found = sum / all.scale * all.scale;
-        compare("COUNT", Some(all.count.saturating_mul(all.scale)), Some(found));
+        compare("COUNT", Some(all.count.saturating_mul(all.scale)), Some(found), "");
     }
     Ok(output)
 }
@@ -431,7 +432,7 @@ mod tests {
         assert_eq!(irq.warnings, []);
         let contradicts = format!("{:?}", thread.warnings);
         assert!(
-            contradicts.contains("ALL: Thr: max") && contradicts.contains("42"),
+            contradicts.contains("ALL: Thr: max") && contradicts.contains("42 us"),
             "{contradicts}"
         );
     }
