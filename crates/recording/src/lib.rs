@@ -36,6 +36,10 @@ pub use contents::{open_file, read_console, read_text, within};
 pub use error::RecordingError;
 pub use explained::{read_explained, write_explained};
 pub use folder::{Folder, adopt};
+pub use formats::export::{
+    CyclictestFigures, CyclictestFrame, CyclictestThread, HistogramLayout, UnameFields,
+    cyclictest_histogram, cyclictest_json, cyclictest_time,
+};
 pub use formats::{
     FORMATS, Format, FoundOutput, ImportError, ImportOptions, format, import, shown_name,
 };

@@ -16,6 +16,7 @@ mod command_line;
 mod cyclicdeadline;
 mod cyclictest;
 mod error;
+pub(crate) mod export;
 mod histogram_csv;
 mod hwlatdetect;
 mod jitterdebugger;

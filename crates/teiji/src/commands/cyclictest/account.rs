@@ -2,6 +2,7 @@
 //! The figures that cyclictest keeps of each thread, from the latencies as they come.
 
 use super::settings::Settings;
+use recording::CyclictestFigures;
 
 /// A latency above what `--spike` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,22 +13,12 @@ pub struct Spike {
     pub at_us: i64,
 }
 
-/// One thread's figures, in µs or in ns.
-#[derive(Clone, Debug, Default)]
+/// One thread's figures, in µs or in ns, and what is to be printed of it.
+#[derive(Clone, Debug)]
 pub struct ThreadAccount {
     /// Its number; 0 before it has run.
     pub tid: i32,
-    pub cycles: u64,
-    pub min: Option<i64>,
-    pub last: i64,
-    pub max: i64,
-    sum: i64,
-    /// One bucket for each unit.
-    pub histogram: Vec<u64>,
-    /// Latencies beyond the last bucket.
-    pub overflows: u64,
-    /// The first cycles that lie beyond it, as many as there are buckets.
-    pub overflow_cycles: Vec<u64>,
+    pub figures: CyclictestFigures,
     /// Latencies that are not printed yet, as `-v` prints them, in order.
     pub unprinted: Vec<(u64, i64)>,
     /// The largest of the latencies of which one is to be printed, and how many there were.
@@ -60,11 +51,15 @@ pub struct Account {
 impl Account {
     /// Of so many threads.
     pub fn new(settings: &Settings, threads: usize) -> Self {
-        let buckets = settings.histogram.unwrap_or(0);
         let thread = ThreadAccount {
-            histogram: vec![0; buckets],
+            tid: 0,
+            figures: CyclictestFigures::new(settings.histogram.unwrap_or(0)),
+            unprinted: Vec::new(),
+            largest: None,
+            reduced: 0,
+            next_row: 0,
             rows: u64::MAX,
-            ..ThreadAccount::default()
+            skipped: 0,
         };
         Account {
             threads: vec![thread; threads],
@@ -80,42 +75,27 @@ impl Account {
 
     /// Whether a thread has come to the end of its loops, which ends the run.
     pub fn is_done(&self) -> bool {
-        self.threads.iter().any(|thread| thread.cycles >= self.loops)
+        self.threads.iter().any(|thread| thread.figures.cycles >= self.loops)
     }
 
     /// The largest latency of all threads.
     pub fn max(&self) -> i64 {
-        self.threads.iter().map(|thread| thread.max).max().unwrap_or(0)
+        self.threads.iter().map(|thread| thread.figures.max).max().unwrap_or(0)
     }
 
     /// Takes in a row of a thread, its latency, ns, and when it woke by its clock, ns.
     pub fn add(&mut self, thread: usize, row: u64, latency_ns: i64, woke_at_ns: i64) {
         let latency = latency_ns / self.unit_ns;
         let one = &mut self.threads[thread];
-        if one.cycles >= self.loops || row >= one.rows {
+        if one.figures.cycles >= self.loops || row >= one.rows {
             return;
         }
         one.skipped += row.saturating_sub(one.next_row);
         one.next_row = row + 1;
-        let cycle = one.cycles;
-        one.cycles += 1;
-        one.last = latency;
-        one.min = Some(one.min.map_or(latency, |min| min.min(latency)));
-        one.max = one.max.max(latency);
-        one.sum = one.sum.saturating_add(latency);
+        let cycle = one.figures.cycles;
+        one.figures.add(latency);
         if let Some(reduction) = self.reduction {
             one.print_one_of(reduction, cycle, latency);
-        }
-        if !one.histogram.is_empty() {
-            match usize::try_from(latency).ok().and_then(|at| one.histogram.get_mut(at)) {
-                Some(bucket) => *bucket += 1,
-                None => {
-                    one.overflows += 1;
-                    if one.overflow_cycles.len() < one.histogram.len() {
-                        one.overflow_cycles.push(cycle);
-                    }
-                }
-            }
         }
         if self.spike.is_some_and(|spike| latency > spike) {
             self.spikes_in_all += 1;
@@ -137,15 +117,5 @@ impl ThreadAccount {
             self.unprinted.extend(self.largest.take());
             self.reduced = 0;
         }
-    }
-
-    /// The mean; none without a cycle.
-    pub fn mean(&self) -> Option<f64> {
-        (self.cycles > 0).then(|| self.sum as f64 / self.cycles as f64)
-    }
-
-    /// The same cut to a whole number; 0 without a cycle.
-    pub fn whole_mean(&self) -> i64 {
-        i64::try_from(self.cycles).ok().and_then(|n| self.sum.checked_div(n)).unwrap_or(0)
     }
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What cyclictest prints, byte for byte, for the version that is asked for.
 
-use super::account::{Account, ThreadAccount};
+use super::account::Account;
 use super::options::Version;
 use super::settings::Settings;
 use plan::{Nanos, Policy};
+use recording::{CyclictestFigures, HistogramLayout, cyclictest_histogram};
 use std::fmt::Write;
-
-/// The smallest latency of a thread that has not run.
-pub const NO_MINIMUM: i64 = 1_000_000;
 
 /// What a thread was given.
 #[derive(Clone, Copy, Debug)]
@@ -21,10 +19,11 @@ pub struct ThreadLine {
 pub fn thread_lines(settings: &Settings, threads: &[ThreadLine], account: &Account) -> String {
     let mut text = String::new();
     let width = if settings.nanoseconds { 8 } else { 5 };
-    for (index, (of, figures)) in threads.iter().zip(&account.threads).enumerate() {
-        let (tid, cycles, priority) = (figures.tid, figures.cycles, of.priority);
+    for (index, (of, thread)) in threads.iter().zip(&account.threads).enumerate() {
+        let (tid, priority, figures) = (thread.tid, of.priority, &thread.figures);
         let interval = of.interval.0 / 1_000;
-        let (min, last, max) = (figures.min.unwrap_or(NO_MINIMUM), figures.last, figures.max);
+        let cycles = figures.cycles;
+        let (min, last, max) = (figures.printed_min(), figures.last, figures.max);
         let mean = figures.whole_mean();
         let _ = writeln!(
             text,
@@ -78,60 +77,14 @@ pub fn status(thread_lines: &str) -> String {
 
 /// The histogram and what follows it.
 pub fn histogram(settings: &Settings, account: &Account) -> String {
-    let mut text = "# Histogram\n".to_owned();
-    let Some(buckets) = settings.histogram else { return text };
-    let threads = &account.threads;
-    let has_sum = settings.histogram_has_sum && threads.len() > 1;
-    // Since 2.7 buckets in which there is nothing are left out, and so is the total.
-    let is_new = settings.version >= Version::TwoNine;
-    for bucket in 0..buckets {
-        let counts = || threads.iter().map(|thread| thread.histogram[bucket]);
-        if is_new && counts().all(|count| count == 0) {
-            continue;
-        }
-        let _ = write!(text, "{bucket:06} ");
-        let mut columns: Vec<u64> = counts().collect();
-        columns.extend(has_sum.then(|| counts().sum::<u64>()));
-        let columns: Vec<String> = columns.iter().map(|count| format!("{count:06}")).collect();
-        let _ = writeln!(text, "{}", columns.join("\t"));
-    }
-    let mut line = |name: &str, values: &mut dyn Iterator<Item = u64>, width: usize| {
-        let _ = write!(text, "# {name}:");
-        for value in values {
-            let _ = write!(text, " {value:0width$}");
-        }
-        text.push('\n');
+    let threads: Vec<&CyclictestFigures> =
+        account.threads.iter().map(|thread| &thread.figures).collect();
+    let layout = HistogramLayout {
+        buckets: settings.histogram.unwrap_or(0),
+        has_sum: settings.histogram_has_sum,
+        is_old: settings.version < Version::TwoNine,
     };
-    let of = |value: fn(&ThreadAccount) -> u64| threads.iter().map(value);
-    let sum = |value: fn(&ThreadAccount) -> u64| has_sum.then(|| of(value).sum());
-    let largest = |value: fn(&ThreadAccount) -> u64| has_sum.then(|| of(value).max()).flatten();
-    let in_buckets: fn(&ThreadAccount) -> u64 = |thread| thread.histogram.iter().sum();
-    let min: fn(&ThreadAccount) -> u64 =
-        |thread| thread.min.unwrap_or(NO_MINIMUM).max(0).cast_unsigned();
-    let mean: fn(&ThreadAccount) -> u64 = |thread| thread.whole_mean().max(0).cast_unsigned();
-    let max: fn(&ThreadAccount) -> u64 = |thread| thread.max.max(0).cast_unsigned();
-    let beyond: fn(&ThreadAccount) -> u64 = |thread| thread.overflows;
-    if !is_new {
-        line("Total", &mut of(in_buckets).chain(sum(in_buckets)), 9);
-    }
-    line("Min Latencies", &mut of(min), 5);
-    line("Avg Latencies", &mut of(mean), 5);
-    line("Max Latencies", &mut of(max).chain(largest(max)), 5);
-    line("Histogram Overflows", &mut of(beyond).chain(sum(beyond)), 5);
-    text.push_str("# Histogram Overflow at cycle number:\n");
-    for (index, thread) in threads.iter().enumerate() {
-        let _ = write!(text, "# Thread {index}:");
-        for cycle in &thread.overflow_cycles {
-            let _ = write!(text, " {cycle:05}");
-        }
-        let others = thread.overflows - thread.overflow_cycles.len() as u64;
-        if others > 0 {
-            let _ = write!(text, " # {others:05} others");
-        }
-        text.push('\n');
-    }
-    text.push('\n');
-    text
+    cyclictest_histogram(&threads, layout)
 }
 
 /// What is printed at the end of a run that a latency ended, or that was asked to end for one.
@@ -209,7 +162,7 @@ mod tests {
     #[test]
     fn skipped_rows_are_counted() {
         let (_, account) = made("", Version::TwoFour);
-        assert_eq!((account.threads[0].cycles, account.threads[0].skipped), (4, 2));
+        assert_eq!((account.threads[0].figures.cycles, account.threads[0].skipped), (4, 2));
     }
 
     #[test]

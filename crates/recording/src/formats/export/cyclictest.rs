@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! cyclictest's figures of each thread, and its two outputs that other programs read, byte for byte:
+//! the histogram and the JSON.
+
+use std::fmt::Write;
+use std::time::{Duration, SystemTime};
+
+/// The figures that cyclictest keeps of a thread, in its unit.
+#[derive(Clone, Debug)]
+pub struct CyclictestFigures {
+    pub cycles: u64,
+    pub min: Option<i64>,
+    pub last: i64,
+    pub max: i64,
+    sum: i64,
+    /// Buckets of the histogram; 0 where there is none.
+    limit: usize,
+    /// One for each unit, up to the last that holds anything.
+    histogram: Vec<u64>,
+    /// Latencies outside of the histogram.
+    pub overflows: u64,
+    /// The first cycles with such a latency, as many as there are buckets.
+    overflow_cycles: Vec<u64>,
+}
+
+impl CyclictestFigures {
+    /// The smallest latency of a thread that has not run.
+    const NO_MINIMUM: i64 = 1_000_000;
+
+    /// Of no cycle, with a histogram of so many buckets.
+    pub const fn new(limit: usize) -> Self {
+        CyclictestFigures {
+            cycles: 0,
+            min: None,
+            last: 0,
+            max: 0,
+            sum: 0,
+            limit,
+            histogram: Vec::new(),
+            overflows: 0,
+            overflow_cycles: Vec::new(),
+        }
+    }
+
+    /// Adds a cycle.
+    pub fn add(&mut self, latency: i64) {
+        self.add_n(latency, 1);
+    }
+
+    /// Adds so many cycles with the same latency.
+    pub(super) fn add_n(&mut self, latency: i64, n: u64) {
+        let cycle = self.cycles;
+        self.cycles = cycle.saturating_add(n);
+        self.last = latency;
+        self.min = Some(self.min.map_or(latency, |min| min.min(latency)));
+        self.max = self.max.max(latency);
+        let of_all = latency.saturating_mul(i64::try_from(n).unwrap_or(i64::MAX));
+        self.sum = self.sum.saturating_add(of_all);
+        if self.limit == 0 {
+            return;
+        }
+        match usize::try_from(latency).ok().filter(|at| *at < self.limit) {
+            Some(at) => {
+                if self.histogram.len() <= at {
+                    self.histogram.resize(at + 1, 0);
+                }
+                self.histogram[at] += n;
+            }
+            None => {
+                self.overflows += n;
+                let room = (self.limit - self.overflow_cycles.len()) as u64;
+                self.overflow_cycles.extend(cycle..cycle + n.min(room));
+            }
+        }
+    }
+
+    /// As it is printed.
+    pub fn printed_min(&self) -> i64 {
+        self.min.unwrap_or(Self::NO_MINIMUM)
+    }
+
+    /// The mean; none without a cycle.
+    fn mean(&self) -> Option<f64> {
+        (self.cycles > 0).then(|| self.sum as f64 / self.cycles as f64)
+    }
+
+    /// The same cut to a whole number; 0 without a cycle.
+    pub fn whole_mean(&self) -> i64 {
+        i64::try_from(self.cycles).ok().and_then(|n| self.sum.checked_div(n)).unwrap_or(0)
+    }
+
+    fn bucket(&self, at: usize) -> u64 {
+        self.histogram.get(at).copied().unwrap_or(0)
+    }
+}
+
+/// How cyclictest prints a histogram.
+#[derive(Clone, Copy, Debug)]
+pub struct HistogramLayout {
+    /// As many as were asked for.
+    pub buckets: usize,
+    /// `-H`: the last column is the sum of the others.
+    pub has_sum: bool,
+    /// Before 2.7 buckets in which there is nothing are printed too, and so is the total.
+    pub is_old: bool,
+}
+
+/// The histogram and what follows it.
+pub fn cyclictest_histogram(threads: &[&CyclictestFigures], layout: HistogramLayout) -> String {
+    let mut text = "# Histogram\n".to_owned();
+    let has_sum = layout.has_sum && threads.len() > 1;
+    let used = threads.iter().map(|thread| thread.histogram.len()).max().unwrap_or(0);
+    for bucket in 0..if layout.is_old { layout.buckets } else { used } {
+        let counts = || threads.iter().map(|thread| thread.bucket(bucket));
+        if !layout.is_old && counts().all(|count| count == 0) {
+            continue;
+        }
+        let _ = write!(text, "{bucket:06} ");
+        let mut columns: Vec<u64> = counts().collect();
+        columns.extend(has_sum.then(|| counts().sum::<u64>()));
+        let columns: Vec<String> = columns.iter().map(|count| format!("{count:06}")).collect();
+        let _ = writeln!(text, "{}", columns.join("\t"));
+    }
+    let mut line = |name: &str, values: &mut dyn Iterator<Item = u64>, width: usize| {
+        let _ = write!(text, "# {name}:");
+        for value in values {
+            let _ = write!(text, " {value:0width$}");
+        }
+        text.push('\n');
+    };
+    let of = |value: fn(&CyclictestFigures) -> u64| threads.iter().map(move |thread| value(thread));
+    let sum = |value: fn(&CyclictestFigures) -> u64| has_sum.then(|| of(value).sum());
+    let largest = |value: fn(&CyclictestFigures) -> u64| has_sum.then(|| of(value).max()).flatten();
+    let in_buckets: fn(&CyclictestFigures) -> u64 = |thread| thread.histogram.iter().sum();
+    let min: fn(&CyclictestFigures) -> u64 = |thread| thread.printed_min().max(0).cast_unsigned();
+    let mean: fn(&CyclictestFigures) -> u64 = |thread| thread.whole_mean().max(0).cast_unsigned();
+    let max: fn(&CyclictestFigures) -> u64 = |thread| thread.max.max(0).cast_unsigned();
+    let beyond: fn(&CyclictestFigures) -> u64 = |thread| thread.overflows;
+    if layout.is_old {
+        line("Total", &mut of(in_buckets).chain(sum(in_buckets)), 9);
+    }
+    line("Min Latencies", &mut of(min), 5);
+    line("Avg Latencies", &mut of(mean), 5);
+    line("Max Latencies", &mut of(max).chain(largest(max)), 5);
+    line("Histogram Overflows", &mut of(beyond).chain(sum(beyond)), 5);
+    text.push_str("# Histogram Overflow at cycle number:\n");
+    for (index, thread) in threads.iter().enumerate() {
+        let _ = write!(text, "# Thread {index}:");
+        for cycle in &thread.overflow_cycles {
+            let _ = write!(text, " {cycle:05}");
+        }
+        let others = thread.overflows - thread.overflow_cycles.len() as u64;
+        if others > 0 {
+            let _ = write!(text, " # {others:05} others");
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+    text
+}
+
+/// What cyclictest's JSON says beside the figures.
+#[derive(Clone, Debug)]
+pub struct CyclictestFrame {
+    /// As it stands in the file: cyclictest escapes nothing.
+    pub command_line: String,
+    /// As the program prints it.
+    pub version: &'static str,
+    pub started: String,
+    pub ended: String,
+    /// As uname has them.
+    pub system: UnameFields,
+    pub is_real_time: bool,
+    pub is_in_ns: bool,
+    /// Whether each thread has a histogram, were it empty.
+    pub has_histogram: bool,
+}
+
+/// What uname says of a machine.
+#[derive(Clone, Debug)]
+pub struct UnameFields {
+    pub sysname: String,
+    pub nodename: String,
+    pub release: String,
+    pub version: String,
+    pub machine: String,
+}
+
+/// A thread of cyclictest's JSON.
+#[derive(Clone, Copy, Debug)]
+pub struct CyclictestThread<'a> {
+    pub figures: &'a CyclictestFigures,
+    /// None if it is not pinned.
+    pub cpu: Option<u32>,
+    /// The CPU's memory node; -1 where that is not known.
+    pub node: i64,
+}
+
+/// `Sat, 28 Nov 2026 07:14:43 +0000`.
+pub fn cyclictest_time(of: SystemTime) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let since = of.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let weekday = usize::try_from(since.as_secs() / 86_400 % 7).map_or("", |day| DAYS[day]);
+    // 2026-11-28T07:14:43Z
+    let text = humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + since).to_string();
+    let (year, month, day) = (&text[..4], &text[5..7], &text[8..10]);
+    let month = month.parse().ok().and_then(|month: usize| MONTHS.get(month - 1)).unwrap_or(&"");
+    format!("{weekday}, {day} {month} {year} {} +0000", &text[11..19])
+}
+
+/// cyclictest's JSON, with what is wrong in it: keys that end in a colon, a command line whose
+/// quotes are not escaped, and a mean that is no number where there is no cycle.
+pub fn cyclictest_json(frame: &CyclictestFrame, threads: &[CyclictestThread<'_>]) -> String {
+    let CyclictestFrame { command_line, version, started, ended, system, .. } = frame;
+    let of_threads: Vec<String> = threads
+        .iter()
+        .enumerate()
+        .map(|(index, thread)| of_thread(index, thread, frame.has_histogram))
+        .collect();
+    format!(
+        "{{\n  \"file_version\": 1,\n  \"cmdline:\": \"{command_line}\",\n  \
+         \"rt_test_version:\": \"{version}\",\n  \"start_time\": \"{started}\",\n  \
+         \"end_time\": \"{ended}\",\n  \"return_code\": 0,\n  \
+         \"sysinfo\": {{\n    \"sysname\": \"{}\",\n    \"nodename\": \"{}\",\n    \
+         \"release\": \"{}\",\n    \"version\": \"{}\",\n    \"machine\": \"{}\",\n    \
+         \"realtime\": {}\n  }},\n  \"num_threads\": {},\n  \"resolution_in_ns\": {},\n  \
+         \"thread\": {{\n{}\n  }}\n}}\n",
+        system.sysname,
+        system.nodename,
+        system.release,
+        system.version,
+        system.machine,
+        u8::from(frame.is_real_time),
+        threads.len(),
+        u8::from(frame.is_in_ns),
+        of_threads.join(",\n"),
+    )
+}
+
+fn of_thread(index: usize, thread: &CyclictestThread<'_>, has_histogram: bool) -> String {
+    let figures = thread.figures;
+    let mut text = format!("    \"{index}\": {{\n");
+    if has_histogram {
+        let buckets = figures.histogram.iter().enumerate().filter(|(_, count)| **count > 0);
+        let buckets: Vec<String> =
+            buckets.map(|(value, count)| format!("\n        \"{value}\": {count}")).collect();
+        let end = if buckets.is_empty() { "" } else { "\n" };
+        let _ = writeln!(text, "      \"histogram\": {{{}{end}      }},", buckets.join(","));
+    }
+    let mean = figures.mean().map_or_else(|| "-nan".to_owned(), |mean| format!("{mean:.2}"));
+    let _ = write!(
+        text,
+        "      \"cycles\": {},\n      \"min\": {},\n      \"max\": {},\n      \"avg\": {mean},\n\
+         \x20     \"cpu\": {},\n      \"node\": {}\n    }}",
+        figures.cycles,
+        figures.printed_min(),
+        figures.max,
+        thread.cpu.map_or(-1, i64::from),
+        thread.node,
+    );
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_as_mail_has_it() {
+        let at = |seconds| cyclictest_time(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), "Thu, 01 Jan 1970 00:00:00 +0000");
+        assert_eq!(at(1_795_850_083), "Sat, 28 Nov 2026 07:14:43 +0000");
+    }
+}
