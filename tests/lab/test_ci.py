@@ -73,6 +73,7 @@ class Recipes(Lab):
         self.assertRegex(comparison, r"\| Preemption \| PREEMPT\\?_DYNAMIC \(voluntary\) \| PREEMPT\\?_RT \|")
         return folder, comparison
 
+    @long
     def test_of_github_two_kernels_are_compared(self):
         jobs = self.recipe("github-actions.yml")["jobs"]
         self.assertEqual(jobs["comment"]["needs"], "measure")

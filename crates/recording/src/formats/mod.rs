@@ -213,12 +213,6 @@ pub const FORMATS: &[Format] = &[
         what: "LinuxCNC's latency-histogram --nox, which says too little to be read",
         reads: Reads::Lines { begins: linuxcnc::begins, read: linuxcnc::read },
     },
-    // The last: what others know is not theirs by chance.
-    Format {
-        name: "columns",
-        what: "columns of latencies in a unit that a heading or --unit says",
-        reads: Reads::BareLines { begins: columns::begins, read: columns::read },
-    },
     Format {
         name: "perf-sched",
         what: "perf sched latency and perf sched timehist",
@@ -233,6 +227,12 @@ pub const FORMATS: &[Format] = &[
         name: "schbench",
         what: "schbench's latencies, by percentiles",
         reads: Reads::Lines { begins: schbench::begins, read: schbench::read },
+    },
+    // The last: what others know is not theirs by chance.
+    Format {
+        name: "columns",
+        what: "columns of latencies in a unit that a heading or --unit says",
+        reads: Reads::BareLines { begins: columns::begins, read: columns::read },
     },
 ];
 
