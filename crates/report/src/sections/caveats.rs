@@ -284,7 +284,8 @@ pub(crate) fn ordinary(document: &Document) -> Option<String> {
     (!asked.policy.is_real_time() && document.probe.taken_by() == TakenBy::OwnThreads).then(granted)
 }
 
-/// What is wrong with the run itself, as far as its document says it. `lost`: its samples that were.
+/// What is wrong with the run itself, as far as its document says it, and that so many samples were
+/// lost.
 fn faults_of_run(document: &Document, lost: u64) -> Vec<Caveat> {
     let all = [
         denied(document).map(|how| {
