@@ -118,9 +118,10 @@ fn units_of_a_document_with_narrow_buckets() {
 fn versions_of_one_name() {
     let table = |unit: &str, min: u32| {
         format!(
-            "oslat V 2.10\n        Core:\t 3\nCounter Freq:\t 2597 ({unit})\n    001 (us):\t 9\n    \
-             002 (us):\t 0 (including overflows)\n     Minimum:\t {min} (us)\n     Average:\t 1.000 \
-             (us)\n     Maximum:\t {min} (us)\n     Max-Min:\t 0 (us)\n    Duration:\t 1.000 (sec)\n"
+            "oslat V 2.10\n        Core:\t 3\nCounter Freq:\t 2597 ({unit})\n    001 (us):\t \
+             9\n    002 (us):\t 0 (including overflows)\n     Minimum:\t {min} (us)\n     \
+             Average:\t 1.000 (us)\n     Maximum:\t {min} (us)\n     Max-Min:\t 0 (us)\n    \
+             Duration:\t 1.000 (sec)\n"
         )
     };
     assert_eq!(ends(&one(&table("Mhz", 1)), 0)[0], (1_000, 1_000, 9));

@@ -123,7 +123,7 @@ impl Measured {
         }
     }
 
-    /// Whether a thread of this id is not the one that was here before. Ids that are 0 are not known.
+    /// Whether a thread of this id is not the one that was here before. Ids of 0 are not known.
     pub(crate) fn is_another(&mut self, tid: u64) -> bool {
         let is_another = self.tid != 0 && tid != 0 && self.tid != tid;
         if tid != 0 {

@@ -87,8 +87,8 @@ mod tests {
     #[test]
     fn two_ways() {
         let text = "Samples:       10\nTo:   Min    1, Cur    2, Avg    2, Max    9\nFrom: Min    \
-                    4, Cur    5, Avg    5, Max   19\n\x1b[3ASamples:       11\nTo:   Min    1, Cur    \
-                    2, Avg    2, Max   10\nFrom: Min    3, Cur    3, Avg    5, Max   19\n";
+                    4, Cur    5, Avg    5, Max   19\n\x1b[3ASamples:       11\nTo:   Min    1, \
+                    Cur    2, Avg    2, Max   10\nFrom: Min    3, Cur    3, Avg    5, Max   19\n";
         let all = imported(text);
         assert_eq!(figures(&all[0].document), [(11, 1_000, 2_000.0, 10_000)]);
         assert_eq!(figures(&all[1].document), [(11, 3_000, 5_000.0, 19_000)]);

@@ -52,7 +52,8 @@ pub(crate) fn of_file(
 #[test]
 fn outputs_without_latencies() {
     let hackbench = "$ hackbench\nRunning in process mode with 10 groups using 40 file descriptors \
-                     each (== 400 tasks)\nEach sender will pass 50 messages of 100 bytes\nTime: 0.358\n";
+                     each (== 400 tasks)\nEach sender will pass 50 messages of 100 \
+                     bytes\nTime: 0.358\n";
     assert_eq!(refused(hackbench), "line 2: hackbench prints no latencies");
     assert_eq!(
         refused("Total inversion performed: 113965\nTest Duration: 0 days, 0 hours\n"),

@@ -82,7 +82,7 @@ impl<'l> ThreadLine<'l> {
 }
 
 /// Reads such lines, drawn again and again, while each counts on: the last of each thread stays. An
-/// output of which a thread begins again, or another thread of the same number, ends before it. Whether
+/// output of which a thread begins again, or another thread has its number, ends before it. Whether
 /// there were any.
 pub(crate) fn read_all(
     lines: &mut Lines<'_>,
