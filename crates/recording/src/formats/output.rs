@@ -615,6 +615,12 @@ impl Measured {
         if let (None, Some(stated)) = (max, stated.max) {
             contradictions.push(("maximum", in_us(stated), between(last)));
         }
+        if let (Some(min), Some(max)) = (min, max)
+            && min > max
+        {
+            let why = format!("the smallest, {}, is above the largest, {}", in_us(min), in_us(max));
+            return Err(error(why));
+        }
         if let (Some(min), Some(bucket)) = (min, buckets.first_mut()) {
             bucket.lower = min;
         }

@@ -519,6 +519,12 @@ mod tests {
 
     #[test]
     fn what_is_damaged_is_named_with_its_line() {
+        let crossed = "# RTLA timerlat histogram\n# Time unit is microseconds (us)\nIndex Thr-000\n0 \
+            3\n10 0\nover: 0\ncount: 3\nmin: 9\navg: 8\nmax: 7\n";
+        assert_eq!(
+            refused(crossed),
+            "line 1: thread 0: the smallest, 9.000 us, is above the largest, 7.000 us"
+        );
         let with = |from: &str, to: &str| refused(&USER.replacen(from, to, 1));
         assert_eq!(
             with("10            0        48", "10            0"),
