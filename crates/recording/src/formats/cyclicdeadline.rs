@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! cyclicdeadline: lines as cyclictest's without a priority, and the same histogram since 2.7.
 
-use super::cyclictest::{histogram, is_histogram, row};
+use super::histogram::{histogram, is_histogram, row};
 use super::thread_line::{Broken, ThreadLine, read_all};
 use super::{Import, ImportError, Lines, Output, Program};
 use model::{Column, ProbeStatement, RowKind};

@@ -2,7 +2,8 @@
 //! The rows of a histogram of cyclictest of which somebody made a file for a spreadsheet or a plot:
 //! commas or tabs (`tr " " ","`, `tr " " "\t"`), and without the lines above and below it.
 
-use super::cyclictest::{CYCLICTEST, Row, histogram};
+use super::cyclictest::CYCLICTEST;
+use super::histogram::{Row, histogram};
 use super::numbers::whole;
 use super::{Import, ImportError, Lines};
 

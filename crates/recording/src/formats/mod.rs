@@ -17,6 +17,7 @@ mod cyclicdeadline;
 mod cyclictest;
 mod error;
 pub(crate) mod export;
+mod histogram;
 mod histogram_csv;
 mod hwlatdetect;
 mod jitterdebugger;
