@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files that were compressed (gz, bz2), and archives (tar): each member is read as a file would be,
-//! in memory a buffer at a time. Nothing is written to the disk, and what all of them unpack to is
-//! bounded.
+//! Files that were compressed (gz, bz2), and archives (tar): each member is read as a file would
+//! be, in memory a buffer at a time. Nothing is written to the disk, and what all of them unpack to
+//! is bounded.
 
 use super::{BUFFER, Import, ImportError, import_from};
 use bzip2_rs::decoder::{Decoder, ReadState, WriteState};

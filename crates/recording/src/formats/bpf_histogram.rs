@@ -171,8 +171,10 @@ mod tests {
         );
         assert_eq!(figures(&all[1].document)[0].3, 3_000_000);
         assert_eq!(says(&all[1].document, "line above"), "pid = 1234");
-        let linear = "     usecs         : count     distribution\n        0          : 4    |**|\n        \
-            1          : 2    |*|\n";
+        let linear = concat!(
+            "     usecs         : count     distribution\n",
+            "        0          : 4    |**|\n        1          : 2    |*|\n"
+        );
         assert_eq!(buckets(&imported(linear)[0].document, 0), [(0, 0, 4), (1_000, 1_000, 2)]);
     }
 

@@ -395,9 +395,7 @@ mod tests {
 
     #[test]
     fn results_of_older_versions() {
-        let old = "{\n  \"version\": 2,\n  \"cpu\": {\n    \"0\": {\n      \"histogram\": {\n        \
-            \"11\": 1,\n        \"12\": 3\n      },\n      \"count\": 4,\n      \"min\": 11,\n      \
-            \"max\": 12,\n      \"avg\": 11.75\n    }\n  }\n}\n";
+        let old = include_str!("samples/jitterdebugger-results-2.json");
         let document = &imported(old)[0].document;
         assert_eq!(figures(document), [(4, 11_000, 11_750.0, 12_000)]);
         assert!(document.imported.as_ref().unwrap().lacks(Unknown::Unit));

@@ -3,8 +3,9 @@
 //! for each format.
 //!
 //! A file is read once, from its beginning to its end. In the text of a log or a page each output
-//! is found by how it begins; what nobody knows is passed over, and archives are looked into. A file is a stranger's: no line, no
-//! document and no number of outputs in it is read beyond what any real one has.
+//! is found by how it begins; what nobody knows is passed over, and archives are looked into. A
+//! file is a stranger's: no line, no document and no number of outputs in it is read beyond what
+//! any real one has.
 //!
 //! What an output does not hold is not made up: it is named in [`model::Imported`]. What it says
 //! twice and differently is a warning with both values.

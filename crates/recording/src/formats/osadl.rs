@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! OSADL's "RT Dataset", a JSON document made of a histogram of cyclictest, and the part of one that
-//! is called "RT Cyclictest".
+//! OSADL's "RT Dataset", a JSON document made of a histogram of cyclictest, and the part of one
+//! that is called "RT Cyclictest".
 
 use super::cyclictest::CYCLICTEST;
 use super::json;
@@ -113,7 +113,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
         _ => return Err(error("the granularity of latencies is not known")),
     };
     output.resolution_ns = unit;
-    let command = Command::new(dataset.condition.cyclictest.as_deref().unwrap_or_default());
+    let command = CommandLine::new(dataset.condition.cyclictest.as_deref().unwrap_or_default());
     put_conditions(&dataset, &command, &mut output);
     let [classes, cores @ ..] = dataset.latency.cores.as_slice() else {
         return Err(error("there are no cores"));
@@ -172,7 +172,7 @@ fn is_sum(last: &[u64], others: &[Vec<u64>]) -> bool {
         })
 }
 
-fn put_conditions(dataset: &Dataset, command: &Command, output: &mut Output) {
+fn put_conditions(dataset: &Dataset, command: &CommandLine, output: &mut Output) {
     let Dataset { timestamps, system, processor, kernel, condition, .. } = dataset;
     // When the histogram was written.
     output.ended_at.clone_from(&timestamps.origin);
@@ -201,7 +201,7 @@ fn put_conditions(dataset: &Dataset, command: &Command, output: &mut Output) {
 
 /// What cyclictest's command line says.
 #[derive(Default)]
-struct Command {
+struct CommandLine {
     words: Vec<String>,
     has_interval: bool,
     has_loops: bool,
@@ -210,9 +210,9 @@ struct Command {
     cpus: Option<Vec<CpuId>>,
 }
 
-impl Command {
-    fn new(line: &str) -> Command {
-        let mut command = Command::default();
+impl CommandLine {
+    fn new(line: &str) -> CommandLine {
+        let mut command = CommandLine::default();
         let words: Vec<&str> = line.split_whitespace().collect();
         command.words = words.iter().map(|word| (*word).to_owned()).collect();
         for (at, word) in words.iter().enumerate() {
@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn which_cpus_a_command_names() {
         let cpus = |line: &str| {
-            let command = Command::new(line);
+            let command = CommandLine::new(line);
             [0, 1].map(|thread| command.cpu(thread).map(|cpu| cpu.0))
         };
         assert_eq!(cpus("cyclictest -m -Sp98 -q -i200 -h400 -l100000"), [Some(0), Some(1)]);

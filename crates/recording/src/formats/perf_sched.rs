@@ -9,7 +9,8 @@ use plan::CpuId;
 
 static PERF_SCHED: Program = Program {
     name: "perf-sched",
-    measuring_point: "from the event by which the scheduler made a task runnable to that by which it \
+    measuring_point: "from the event by which the scheduler made a task runnable to that by which \
+                      it \
                       gave it a CPU",
     column: Column::ns("latency_ns", "how long a runnable task waited for a CPU"),
     rows: RowKind::Events,
@@ -219,13 +220,7 @@ mod tests {
 
     #[test]
     fn lines_of_other_options() {
-        let text = "           time    cpu  012  task name                       wait time  sch delay  \
-            pre-mig time   run time\n                             [tid/pid]                          \
-            (msec)     (msec)     (msec)     (msec)\n--------------- ------  ---  ------  -----\n    \
-            2043.983459 [0000]  s    perf[1495]                                                       \
-            awakened: migration/0[18]\n    2043.983470 [0000]  s    my task[12/11]                      \
-            1.000      0.250      0.000      0.017  next: migration/0[18]\n    2043.983487 [0001]  i    \
-            <idle>   0.000      0.010      0.000      0.017\n";
+        let text = include_str!("samples/perf-sched-timehist-wnV.txt");
         assert_eq!(figures(&imported(text)[0].document), [(1, 250_000, 250_000.0, 250_000)]);
     }
 

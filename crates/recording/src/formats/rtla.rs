@@ -10,7 +10,8 @@ use plan::{Nanos, Policy, Scheduling};
 /// Time from when the timer of timerlat was due until its interrupt is handled.
 static IRQ: Program = timerlat(
     "timerlat-irq",
-    "from the time at which timerlat's timer was due until its interrupt handler has read the clock",
+    "from the time at which timerlat's timer was due until its interrupt handler has read the \
+     clock",
     "from the planned time until the interrupt is handled",
 );
 

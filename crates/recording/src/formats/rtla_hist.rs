@@ -70,7 +70,8 @@ struct Histogram {
 pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportError> {
     let line = lines.number();
     let Some(is_timerlat) = lines.peek()?.and_then(title) else {
-        let why = "the histogram has no heading (--no-header): which CPUs were measured, and where, \
+        let why = "the histogram has no heading (--no-header): which CPUs were measured, and \
+                   where, \
                    is not known";
         return Err(lines.error(why));
     };
@@ -519,8 +520,10 @@ mod tests {
 
     #[test]
     fn what_is_damaged_is_named_with_its_line() {
-        let crossed = "# RTLA timerlat histogram\n# Time unit is microseconds (us)\nIndex Thr-000\n0 \
-            3\n10 0\nover: 0\ncount: 3\nmin: 9\navg: 8\nmax: 7\n";
+        let crossed = concat!(
+            "# RTLA timerlat histogram\n# Time unit is microseconds (us)\nIndex Thr-000\n",
+            "0 3\n10 0\nover: 0\ncount: 3\nmin: 9\navg: 8\nmax: 7\n"
+        );
         assert_eq!(
             refused(crossed),
             "line 1: thread 0: the smallest, 9.000 us, is above the largest, 7.000 us"

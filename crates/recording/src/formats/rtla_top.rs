@@ -60,8 +60,8 @@ fn title(line: &str) -> Option<Of> {
     }
 }
 
-/// `0 00:00:12   |   IRQ Timer Latency (us)   |   Thread Timer Latency (us)`: the duration, how many
-/// kinds there are, and the unit, ns.
+/// `0 00:00:12   |   IRQ Timer Latency (us)   |   Thread Timer Latency (us)`: the duration, how
+/// many kinds there are, and the unit, ns.
 fn kinds(line: &str) -> Option<(String, usize, i64)> {
     let mut parts = line.split('|');
     let duration = parts.next()?.trim().to_owned();
@@ -474,13 +474,7 @@ mod tests {
 
     #[test]
     fn nothing_of_one_kind_and_users() {
-        let text = "                                      Timer Latency\n\n  0 00:00:01   |          IRQ \
-            Timer Latency (ns)        |         Thread Timer Latency (ns)      |    Ret user Timer \
-            Latency (ns)\nCPU COUNT      |      cur       min       avg       max |      cur       \
-            min       avg       max |      cur       min       avg       max\n  2 #0         |      \
-            -         -         -         - |      161       161       161       161 |        -    \
-            -         -         -\n  8 #1         |       54        54        54        54 |        \
-            -         -         -         - |       70        70        70        70 <--- spike\n";
+        let text = include_str!("samples/rtla-timerlat-top-u-ns.txt");
         let all = imported(text);
         let names: Vec<&str> = all.iter().map(|one| one.document.run.probe.as_str()).collect();
         assert_eq!(names, ["timerlat-irq", "timerlat-thread", "timerlat-user"]);

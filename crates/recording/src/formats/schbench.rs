@@ -8,8 +8,8 @@ use model::{Column, RowKind};
 
 static WAKEUP: Program = program(
     "schbench-wakeup",
-    "from when a message thread of schbench woke its workers until a worker has read the clock; none \
-     below 1 us is counted",
+    "from when a message thread of schbench woke its workers until a worker has read the clock; \
+     none below 1 us is counted",
     "from the wake-up until the worker runs",
 );
 
