@@ -37,8 +37,9 @@ pub use error::RecordingError;
 pub use explained::{read_explained, write_explained};
 pub use folder::{Folder, adopt};
 pub use formats::export::{
-    CyclictestFigures, CyclictestFrame, CyclictestThread, HistogramLayout, UnameFields,
-    cyclictest_histogram, cyclictest_json, cyclictest_time,
+    CyclictestFigures, CyclictestFrame, CyclictestThread, EXPORT_FORMATS, ExportError,
+    ExportFormat, ExportOptions, HistogramLayout, UnameFields, cyclictest_histogram,
+    cyclictest_json, cyclictest_time, export, export_format, export_histogram, export_samples,
 };
 pub use formats::{
     FORMATS, Format, FoundOutput, ImportError, ImportOptions, format, import, shown_name,

@@ -73,7 +73,7 @@ enum Verb {
     Verify(OnceAsked<commands::verify::Args>),
     /// Make recordings of outputs of other programs: cyclictest, oslat, rtla, Xenomai's latency ...
     Import(OnceAsked<commands::import::Args>),
-    /// Write a recording's samples or its histogram as CSV
+    /// Write a recording as CSV, or as cyclictest, Prometheus and others read it
     Export(OnceAsked<commands::export::Args>),
     /// Write a recording again without names of hosts, users, processes and files
     Anonymise(OnceAsked<commands::anonymise::Args>),

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `teiji export`: what a recording holds as text, for programs that do not read Arrow.
+//! `teiji export`: a recording as CSV, or in a format of other programs.
 
 use crate::exit::{CommandResult, DONE};
 use crate::output;
 use crate::overwrite::refuse_existing;
-use anyhow::Context;
-use recording::{Recording, each_row};
+use anyhow::{Context, bail};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use plan::Nanos;
+use recording::{
+    EXPORT_FORMATS, ExportError, ExportFormat, ExportOptions, Recording, export, export_format,
+    export_histogram, export_samples,
+};
 use report::{Paint, csv_cell, shown};
-use std::io::{self, BufWriter, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -17,8 +23,12 @@ pub struct Args {
     recording: PathBuf,
     #[command(flatten)]
     what: What,
-    /// The file, CSV [default: standard output]
-    #[arg(short, long, value_name = "FILE.csv")]
+    /// With --as perfetto: a slice for each latency above this, such as 50us, instead of the 1,000
+    /// largest
+    #[arg(long, value_name = "TIME", value_parser = super::run_flags::micros, requires = "format")]
+    above: Option<Nanos>,
+    /// The file [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace a file that is there
     #[arg(long, requires = "output")]
@@ -32,27 +42,54 @@ pub struct Args {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 struct What {
-    /// A row for each activation that was due: thread, CPU, number, planned time (CLOCK_MONOTONIC)
-    /// and latency, ns, or the columns of another probe; of an event, when it happened. Values
-    /// are empty where the activation was skipped or its sample lost
+    /// CSV: a row for each activation that was due: thread, CPU, number, planned time
+    /// (CLOCK_MONOTONIC) and latency, ns, or the columns of another probe; of an event, when it
+    /// happened. Values are empty where the activation was skipped or its sample lost
     #[arg(long)]
     samples: bool,
-    /// A row for each bucket of the histogram that holds latencies as measured: thread, CPU,
+    /// CSV: a row for each bucket of the histogram that holds latencies as measured: thread, CPU,
     /// smallest and largest latency, ns, how many, the column of which these are values, and
     /// the probe. Further columns of a probe follow that which is judged
     #[arg(long)]
     histogram: bool,
+    /// A format of other programs. What it cannot hold is said on standard error; docs/export.md
+    /// has what each one keeps
+    #[arg(long = "as", value_name = "FORMAT", value_parser = formats())]
+    format: Option<&'static ExportFormat>,
+}
+
+fn formats() -> impl TypedValueParser<Value = &'static ExportFormat> {
+    PossibleValuesParser::new(EXPORT_FORMATS.iter().map(|format| format.name))
+        .try_map(|name| export_format(&name).ok_or("unknown"))
 }
 
 pub fn run(args: &Args) -> CommandResult {
-    let recording = Recording::open(&args.recording)?;
-    let recording = if args.anonymous {
-        recording.anonymous(&super::anonymise::pseudonyms()?)
-    } else {
-        recording
+    let mut options = ExportOptions {
+        name: args.recording.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        written_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        above_ns: args.above.map(|above| above.0),
+        shown: |text| shown(text, Paint::Plain).into_owned(),
     };
+    let mut recording = Recording::open(&args.recording)?;
+    if args.anonymous {
+        let pseudonyms = super::anonymise::pseudonyms()?;
+        options.name = pseudonyms.of("recording", &options.name);
+        recording = recording.anonymous(&pseudonyms);
+    }
+    if let Some(format) = args.what.format {
+        refuse_flags(args, format)?;
+    }
     let write = |to: &mut dyn Write| {
-        if args.what.samples { samples(&recording, to) } else { histogram(recording.clone(), to) }
+        let written = match args.what.format {
+            Some(format) => export(&recording, format, &options, to)
+                .map(|left_out| say_left_out(format, &left_out)),
+            None if args.what.samples => export_samples(&recording, cell, to),
+            None => export_histogram(recording.clone(), cell, to),
+        };
+        written.map_err(|error| match error {
+            ExportError::Io(error) => error.into(),
+            error => anyhow::Error::from(error),
+        })
     };
     match &args.output {
         Some(path) => into(path, args.force, write)?,
@@ -66,6 +103,23 @@ pub fn run(args: &Args) -> CommandResult {
         },
     }
     Ok(DONE)
+}
+
+fn refuse_flags(args: &Args, format: &ExportFormat) -> anyhow::Result<()> {
+    let name = format.name;
+    if args.above.is_some() && !format.takes_above {
+        bail!("--above: {name} holds all latencies, and no slices");
+    }
+    if format.is_binary && args.output.is_none() && io::stdout().is_terminal() {
+        bail!("{name} is binary: name a file with -o");
+    }
+    Ok(())
+}
+
+fn say_left_out(format: &ExportFormat, left_out: &[String]) {
+    if !left_out.is_empty() {
+        complain!("Not in {}: {}", format.name, left_out.join(", "));
+    }
 }
 
 /// Writes a file, all of it or none of it.
@@ -84,45 +138,6 @@ fn into(
     Ok(())
 }
 
-fn samples(recording: &Recording, to: &mut dyn Write) -> anyhow::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, to);
-    let probe = &recording.document().probe;
-    let columns: Vec<String> = probe.columns.iter().map(|column| cell(&column.name)).collect();
-    let (row, time) =
-        if probe.is_planned() { ("activation", "planned_ns") } else { ("event", "time_ns") };
-    writeln!(out, "thread,cpu,{row},{time},{}", columns.join(","))?;
-    let mut damaged = None;
-    for (thread, files) in recording.document().threads.iter().zip(recording.sample_files()?) {
-        let (index, cpu) = (thread.index, probe.cpu_text(thread));
-        let planned =
-            |row: u64| i64::try_from(row).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
-        let mut failed: io::Result<()> = Ok(());
-        let mut line = String::new();
-        let read = each_row(&files, &mut |row| {
-            if failed.is_err() {
-                return;
-            }
-            let since_start =
-                if probe.is_planned() { Some(planned(row.number)) } else { row.time_ns };
-            line = format!(
-                "{index},{cpu},{},{}",
-                row.number,
-                text(since_start.map(|time| thread.start_ns.0 + time))
-            );
-            for value in row.values {
-                line.push(',');
-                line.push_str(&text(*value));
-            }
-            failed = writeln!(out, "{line}");
-        });
-        failed?;
-        // What is left of a damaged file is written, and the other threads'.
-        damaged = damaged.or(read.err());
-    }
-    out.flush()?;
-    damaged.map_or(Ok(()), |error| Err(error.into()))
-}
-
 /// A text of the recording as RFC 4180 has it.
 fn cell(text: &str) -> String {
     let text = shown(text, Paint::Plain);
@@ -132,39 +147,4 @@ fn cell(text: &str) -> String {
     } else {
         text.into_owned()
     }
-}
-
-/// Empty for a missing value.
-fn text(value: Option<i64>) -> String {
-    value.map_or_else(String::new, |value| value.to_string())
-}
-
-fn histogram(recording: Recording, to: &mut dyn Write) -> anyhow::Result<()> {
-    let recorded = recording.summarise()?;
-    if recorded.document.threads.iter().any(|thread| thread.detail == model::Detail::Figures) {
-        anyhow::bail!("{} holds no histogram", recorded.path.display());
-    }
-    let mut out = BufWriter::new(to);
-    writeln!(out, "thread,cpu,from_ns,to_ns,count,column,probe")?;
-    let probe = &recorded.document.probe;
-    let of = cell(&probe.name);
-    for (place, (thread, judged)) in
-        recorded.document.threads.iter().zip(&recorded.threads).enumerate()
-    {
-        // Of a recording without samples the judged column alone may be known.
-        let further =
-            recorded.beside.get(place).map(|beside| beside.columns.as_slice()).unwrap_or_default();
-        for (column, statistics) in probe.columns.iter().zip([judged].into_iter().chain(further)) {
-            let name = cell(&column.name);
-            for bucket in statistics.histogram.buckets() {
-                let (index, cpu) = (thread.index, probe.cpu_text(thread));
-                writeln!(
-                    out,
-                    "{index},{cpu},{},{},{},{name},{of}",
-                    bucket.lower, bucket.upper, bucket.count
-                )?;
-            }
-        }
-    }
-    Ok(out.flush()?)
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Each verb that reads a recording; `REC` stands for it, and for `OUT` it may write.
-const VERBS: [&str; 17] = [
+const VERBS: [&str; 18] = [
     "show REC",
     "show REC --md",
     "show REC --csv",
@@ -26,6 +26,7 @@ const VERBS: [&str; 17] = [
     "gate REC --limit max<1s --limit p99.9<1s",
     "export REC --samples -o OUT/samples.csv",
     "export REC --histogram",
+    "export REC --as cyclictest-json -o OUT/cyclictest.json",
     "report REC -o OUT/anonymous.html --anonymous",
     "anonymise REC -o OUT/anonymous.teiji",
     "explain REC",

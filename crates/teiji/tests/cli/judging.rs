@@ -441,6 +441,24 @@ fn exported_as_text() {
     assert!(place.listing().iter().all(|name| !name.contains(".teiji-")), "{:?}", place.listing());
 }
 
+/// Every format is written, and what cyclictest would have printed is imported as it was measured.
+#[test]
+fn exported_for_other_programs() {
+    let place = measured();
+    let thread = place.document("one.teiji").threads().remove(0);
+    let [count, min, max] =
+        ["count", "min", "max"].map(|of| thread.whole(&format!("/latency_ns/{of}")));
+    for format in ["cyclictest-histogram", "cyclictest-json"] {
+        let output = place.well(&format!("export one.teiji --as {format} -o {format}"));
+        assert!(output.err.contains(&format!("Written: {format}")), "{output:?}");
+        place.well(&format!("import {format} -o imported"));
+        let again = place.document(&format!("imported/{format}.teiji")).threads().remove(0);
+        assert_eq!(again.whole("/latency_ns/count"), count);
+        assert_eq!(again.whole("/latency_ns/min"), min / 1_000 * 1_000);
+        assert_eq!(again.whole("/latency_ns/max"), max / 1_000 * 1_000);
+    }
+}
+
 /// The plan's first run is one of the second value.
 #[test]
 fn runs_of_a_shuffled_plan_are_compared_with_its_first_value() {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! cyclictest's figures of each thread, and its two outputs that other programs read, byte for byte:
-//! the histogram and the JSON.
+//! cyclictest's figures of each thread, and its two outputs that other programs read, byte for
+//! byte: the histogram and the JSON.
 
-use std::fmt::Write;
+use super::micros::{BUCKETS, command_line, figures, left_out};
+use super::{ExportError, Source};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
 /// The figures that cyclictest keeps of a thread, in its unit.
@@ -15,10 +19,12 @@ pub struct CyclictestFigures {
     sum: i64,
     /// Buckets of the histogram; 0 where there is none.
     limit: usize,
-    /// One for each unit, up to the last that holds anything.
-    histogram: Vec<u64>,
+    /// Buckets that hold anything, one for each unit.
+    histogram: BTreeMap<usize, u64>,
     /// Latencies outside of the histogram.
     pub overflows: u64,
+    /// Those of them that are below 0.
+    pub(super) early: u64,
     /// The first cycles with such a latency, as many as there are buckets.
     overflow_cycles: Vec<u64>,
 }
@@ -36,42 +42,39 @@ impl CyclictestFigures {
             max: 0,
             sum: 0,
             limit,
-            histogram: Vec::new(),
+            histogram: BTreeMap::new(),
             overflows: 0,
+            early: 0,
             overflow_cycles: Vec::new(),
         }
     }
 
     /// Adds a cycle.
     pub fn add(&mut self, latency: i64) {
-        self.add_n(latency, 1);
+        let cycle = self.cycles;
+        self.last = latency;
+        if self.add_n(latency, 1) && self.overflow_cycles.len() < self.limit {
+            self.overflow_cycles.push(cycle);
+        }
     }
 
-    /// Adds so many cycles with the same latency.
-    pub(super) fn add_n(&mut self, latency: i64, n: u64) {
-        let cycle = self.cycles;
-        self.cycles = cycle.saturating_add(n);
-        self.last = latency;
+    /// Adds so many cycles with the same latency, of which nobody knows which they were. Whether
+    /// they lie outside of the histogram.
+    pub(super) fn add_n(&mut self, latency: i64, n: u64) -> bool {
+        self.cycles = self.cycles.saturating_add(n);
         self.min = Some(self.min.map_or(latency, |min| min.min(latency)));
         self.max = self.max.max(latency);
         let of_all = latency.saturating_mul(i64::try_from(n).unwrap_or(i64::MAX));
         self.sum = self.sum.saturating_add(of_all);
-        if self.limit == 0 {
-            return;
+        let bucket = usize::try_from(latency).ok().filter(|at| *at < self.limit);
+        if let Some(at) = bucket {
+            let count = self.histogram.entry(at).or_insert(0);
+            *count = count.saturating_add(n);
+        } else if self.limit > 0 {
+            self.overflows = self.overflows.saturating_add(n);
+            self.early = self.early.saturating_add(if latency < 0 { n } else { 0 });
         }
-        match usize::try_from(latency).ok().filter(|at| *at < self.limit) {
-            Some(at) => {
-                if self.histogram.len() <= at {
-                    self.histogram.resize(at + 1, 0);
-                }
-                self.histogram[at] += n;
-            }
-            None => {
-                self.overflows += n;
-                let room = (self.limit - self.overflow_cycles.len()) as u64;
-                self.overflow_cycles.extend(cycle..cycle + n.min(room));
-            }
-        }
+        bucket.is_none()
     }
 
     /// As it is printed.
@@ -89,8 +92,13 @@ impl CyclictestFigures {
         i64::try_from(self.cycles).ok().and_then(|n| self.sum.checked_div(n)).unwrap_or(0)
     }
 
-    fn bucket(&self, at: usize) -> u64 {
-        self.histogram.get(at).copied().unwrap_or(0)
+    /// How many buckets there are up to the last that holds anything.
+    pub(super) fn used_buckets(&self) -> usize {
+        self.histogram.last_key_value().map_or(0, |(last, _)| last + 1)
+    }
+
+    pub(super) fn bucket(&self, at: usize) -> u64 {
+        self.histogram.get(&at).copied().unwrap_or(0)
     }
 }
 
@@ -105,58 +113,67 @@ pub struct HistogramLayout {
     pub is_old: bool,
 }
 
-/// The histogram and what follows it.
-pub fn cyclictest_histogram(threads: &[&CyclictestFigures], layout: HistogramLayout) -> String {
-    let mut text = "# Histogram\n".to_owned();
+/// Writes the histogram and what follows it.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn cyclictest_histogram(
+    threads: &[&CyclictestFigures],
+    layout: HistogramLayout,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "# Histogram")?;
     let has_sum = layout.has_sum && threads.len() > 1;
-    let used = threads.iter().map(|thread| thread.histogram.len()).max().unwrap_or(0);
-    for bucket in 0..if layout.is_old { layout.buckets } else { used } {
+    let buckets: BTreeSet<usize> = if layout.is_old {
+        (0..layout.buckets).collect()
+    } else {
+        threads.iter().flat_map(|thread| thread.histogram.keys().copied()).collect()
+    };
+    for bucket in buckets {
         let counts = || threads.iter().map(|thread| thread.bucket(bucket));
-        if !layout.is_old && counts().all(|count| count == 0) {
-            continue;
-        }
-        let _ = write!(text, "{bucket:06} ");
         let mut columns: Vec<u64> = counts().collect();
-        columns.extend(has_sum.then(|| counts().sum::<u64>()));
+        columns.extend(has_sum.then(|| counts().fold(0, u64::saturating_add)));
         let columns: Vec<String> = columns.iter().map(|count| format!("{count:06}")).collect();
-        let _ = writeln!(text, "{}", columns.join("\t"));
+        writeln!(out, "{bucket:06} {}", columns.join("\t"))?;
     }
     let mut line = |name: &str, values: &mut dyn Iterator<Item = u64>, width: usize| {
-        let _ = write!(text, "# {name}:");
+        write!(out, "# {name}:")?;
         for value in values {
-            let _ = write!(text, " {value:0width$}");
+            write!(out, " {value:0width$}")?;
         }
-        text.push('\n');
+        writeln!(out)
     };
     let of = |value: fn(&CyclictestFigures) -> u64| threads.iter().map(move |thread| value(thread));
-    let sum = |value: fn(&CyclictestFigures) -> u64| has_sum.then(|| of(value).sum());
+    let sum = |value: fn(&CyclictestFigures) -> u64| {
+        has_sum.then(|| of(value).fold(0, u64::saturating_add))
+    };
     let largest = |value: fn(&CyclictestFigures) -> u64| has_sum.then(|| of(value).max()).flatten();
-    let in_buckets: fn(&CyclictestFigures) -> u64 = |thread| thread.histogram.iter().sum();
+    let in_buckets: fn(&CyclictestFigures) -> u64 =
+        |thread| thread.histogram.values().fold(0, |sum, count| sum.saturating_add(*count));
     let min: fn(&CyclictestFigures) -> u64 = |thread| thread.printed_min().max(0).cast_unsigned();
     let mean: fn(&CyclictestFigures) -> u64 = |thread| thread.whole_mean().max(0).cast_unsigned();
     let max: fn(&CyclictestFigures) -> u64 = |thread| thread.max.max(0).cast_unsigned();
     let beyond: fn(&CyclictestFigures) -> u64 = |thread| thread.overflows;
     if layout.is_old {
-        line("Total", &mut of(in_buckets).chain(sum(in_buckets)), 9);
+        line("Total", &mut of(in_buckets).chain(sum(in_buckets)), 9)?;
     }
-    line("Min Latencies", &mut of(min), 5);
-    line("Avg Latencies", &mut of(mean), 5);
-    line("Max Latencies", &mut of(max).chain(largest(max)), 5);
-    line("Histogram Overflows", &mut of(beyond).chain(sum(beyond)), 5);
-    text.push_str("# Histogram Overflow at cycle number:\n");
+    line("Min Latencies", &mut of(min), 5)?;
+    line("Avg Latencies", &mut of(mean), 5)?;
+    line("Max Latencies", &mut of(max).chain(largest(max)), 5)?;
+    line("Histogram Overflows", &mut of(beyond).chain(sum(beyond)), 5)?;
+    writeln!(out, "# Histogram Overflow at cycle number:")?;
     for (index, thread) in threads.iter().enumerate() {
-        let _ = write!(text, "# Thread {index}:");
+        write!(out, "# Thread {index}:")?;
         for cycle in &thread.overflow_cycles {
-            let _ = write!(text, " {cycle:05}");
+            write!(out, " {cycle:05}")?;
         }
         let others = thread.overflows - thread.overflow_cycles.len() as u64;
         if others > 0 {
-            let _ = write!(text, " # {others:05} others");
+            write!(out, " # {others:05} others")?;
         }
-        text.push('\n');
+        writeln!(out)?;
     }
-    text.push('\n');
-    text
+    writeln!(out)
 }
 
 /// What cyclictest's JSON says beside the figures.
@@ -243,7 +260,7 @@ fn of_thread(index: usize, thread: &CyclictestThread<'_>, has_histogram: bool) -
     let figures = thread.figures;
     let mut text = format!("    \"{index}\": {{\n");
     if has_histogram {
-        let buckets = figures.histogram.iter().enumerate().filter(|(_, count)| **count > 0);
+        let buckets = figures.histogram.iter();
         let buckets: Vec<String> =
             buckets.map(|(value, count)| format!("\n        \"{value}\": {count}")).collect();
         let end = if buckets.is_empty() { "" } else { "\n" };
@@ -261,6 +278,60 @@ fn of_thread(index: usize, thread: &CyclictestThread<'_>, has_histogram: bool) -
         thread.node,
     );
     text
+}
+
+/// The version whose output is written.
+const VERSION: &str = "2.90";
+
+/// A recording as the histogram.
+pub(super) fn write_histogram(
+    source: &Source<'_>,
+    out: &mut dyn Write,
+) -> Result<Vec<String>, ExportError> {
+    let figures = figures(source)?;
+    let layout = HistogramLayout { buckets: BUCKETS, has_sum: false, is_old: false };
+    let threads: Vec<&CyclictestFigures> = figures.iter().collect();
+    cyclictest_histogram(&threads, layout, out)?;
+    Ok(left_out(source, &figures))
+}
+
+/// A recording as the JSON.
+pub(super) fn write_json(
+    source: &Source<'_>,
+    out: &mut dyn Write,
+) -> Result<Vec<String>, ExportError> {
+    let figures = figures(source)?;
+    let document = &source.recorded.document;
+    let host = &document.host.before;
+    let field = |text: &Option<String>| source.in_json(text.as_deref().unwrap_or_default());
+    let time = |text: &str| match humantime::parse_rfc3339(text) {
+        Ok(time) => cyclictest_time(time),
+        Err(_) => source.in_json(text),
+    };
+    let frame = CyclictestFrame {
+        command_line: source.in_json(&command_line(document)),
+        version: VERSION,
+        started: time(&document.started_at),
+        ended: time(document.ended_at.as_deref().unwrap_or_default()),
+        system: UnameFields {
+            sysname: "Linux".to_owned(),
+            nodename: field(&host.hostname),
+            release: field(&host.kernel),
+            version: field(&host.kernel_version),
+            machine: source.in_json(&host.architecture),
+        },
+        is_real_time: host.preemption.as_deref() == Some("PREEMPT_RT"),
+        is_in_ns: false,
+        has_histogram: true,
+    };
+    let cpu = |thread| document.probe.cpu_of(thread).map(|cpu| cpu.0);
+    let threads: Vec<CyclictestThread<'_>> = figures
+        .iter()
+        .zip(&document.threads)
+        .map(|(figures, thread)| CyclictestThread { figures, cpu: cpu(thread), node: -1 })
+        .collect();
+    out.write_all(cyclictest_json(&frame, &threads).as_bytes())?;
+    Ok(left_out(source, &figures))
 }
 
 #[cfg(test)]

@@ -84,7 +84,10 @@ pub fn histogram(settings: &Settings, account: &Account) -> String {
         has_sum: settings.histogram_has_sum,
         is_old: settings.version < Version::TwoNine,
     };
-    cyclictest_histogram(&threads, layout)
+    let mut text = Vec::new();
+    // Memory takes all of it.
+    let _ = cyclictest_histogram(&threads, layout, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// What is printed at the end of a run that a latency ended, or that was asked to end for one.
