@@ -457,6 +457,8 @@ fn exported_for_other_programs() {
         assert_eq!(again.whole("/latency_ns/min"), min / 1_000 * 1_000);
         assert_eq!(again.whole("/latency_ns/max"), max / 1_000 * 1_000);
     }
+    let osadl = json(&place.well("export one.teiji --as osadl").out);
+    assert_eq!(osadl["latency"]["maxima"][0], max / 1_000);
 }
 
 /// The plan's first run is one of the second value.

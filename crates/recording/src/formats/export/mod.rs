@@ -6,6 +6,7 @@
 mod csv;
 mod cyclictest;
 mod micros;
+mod osadl;
 
 pub use csv::{export_histogram, export_samples};
 pub use cyclictest::{
@@ -61,6 +62,14 @@ pub const EXPORT_FORMATS: &[ExportFormat] = &[
         takes_above: false,
         needs: Needs::Latencies,
         write: cyclictest::write_json,
+    },
+    ExportFormat {
+        name: "osadl",
+        what: "OSADL RT Dataset 1.0 (Latencyplot): JSON with 1 us buckets",
+        is_binary: false,
+        takes_above: false,
+        needs: Needs::Latencies,
+        write: osadl::write,
     },
 ];
 

@@ -128,6 +128,27 @@ fn a_small_recording_as_cyclictest_json() {
     assert_eq!(left_out, [SKIPPED, EARLY]);
 }
 
+#[test]
+fn a_small_recording_as_osadl_has_it() {
+    let place = tempfile::tempdir().unwrap();
+    let recording = recording(place.path(), &[vec![2_900, 1_000, 1_999], vec![900, 0, -1_000]]).0;
+    let (out, left_out) = written(&recording, "osadl");
+    let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(json["format"], serde_json::json!({ "name": "RT Dataset", "version": "1.0" }));
+    assert_eq!(json["timestamps"]["dataset"], "2026-11-28T12:00:00Z");
+    assert_eq!(json["system"]["hostname"], "board");
+    assert_eq!(json["condition"]["load"], "idle");
+    assert_eq!(
+        (&json["condition"]["cycles"], &json["condition"]["interval"]),
+        (&3.into(), &1000.into())
+    );
+    let latency = serde_json::json!({
+        "granularity": 1, "maxima": [2, 0], "cores": [[0, 2, 1], [2, 0, 0]],
+    });
+    assert_eq!(json["latency"], latency);
+    assert_eq!(left_out, ["1 latency outside of 0 to 999999 us"]);
+}
+
 /// Each thread's latencies, ns.
 fn latencies() -> impl Strategy<Value = Vec<Vec<i64>>> {
     let latency = prop_oneof![20 => 0..30_000_i64, 2 => 0..3_000_000_i64, 1 => Just(0_i64)];
