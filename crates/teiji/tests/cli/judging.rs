@@ -459,6 +459,8 @@ fn exported_for_other_programs() {
     }
     let osadl = json(&place.well("export one.teiji --as osadl").out);
     assert_eq!(osadl["latency"]["maxima"][0], max / 1_000);
+    let log = place.well("export one.teiji --as hdrhistogram").out;
+    assert!(log.contains("\nTag=thread0,0.000,"), "{log}");
 }
 
 /// The plan's first run is one of the second value.

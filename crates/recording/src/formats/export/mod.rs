@@ -5,6 +5,7 @@
 
 mod csv;
 mod cyclictest;
+mod hdrhistogram;
 mod micros;
 mod osadl;
 
@@ -70,6 +71,14 @@ pub const EXPORT_FORMATS: &[ExportFormat] = &[
         takes_above: false,
         needs: Needs::Latencies,
         write: osadl::write,
+    },
+    ExportFormat {
+        name: "hdrhistogram",
+        what: "HdrHistogram log, V2: one interval, a tag for each thread, ns in 3 digits",
+        is_binary: false,
+        takes_above: false,
+        needs: Needs::Values,
+        write: hdrhistogram::write,
     },
 ];
 

@@ -5,10 +5,12 @@ use super::*;
 use crate::Folder;
 use crate::formats::ImportOptions;
 use crate::formats::tests::of_file;
+use flate2::read::ZlibDecoder;
 use model::{Beside, Document, End, RowCounts, State, Thread, fill_in};
 use plan::{CpuId, Nanos, Run, Scheduling};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::io::Read;
 
 const INTERVAL: Nanos = Nanos::from_millis(1);
 
@@ -147,6 +149,69 @@ fn a_small_recording_as_osadl_has_it() {
     });
     assert_eq!(json["latency"], latency);
     assert_eq!(left_out, ["1 latency outside of 0 to 999999 us"]);
+}
+
+/// A number of protobuf, and how long it is.
+fn varint(bytes: &[u8]) -> (u64, &[u8]) {
+    let end = bytes.iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
+    let bits = |value, byte: &u8| value << 7 | u64::from(byte & 0x7f);
+    (bytes[..end].iter().rev().fold(0, bits), &bytes[end..])
+}
+
+/// What a log of `HdrHistogram` says of each thread: counts by the smallest value of a bucket.
+fn hdr(log: &str) -> Vec<BTreeMap<i64, u64>> {
+    let value = |at: i64| {
+        let range = (at >> 10).max(1) - 1;
+        if at < 2_048 { at } else { ((at & 1_023) + 1_024) << range }
+    };
+    let one = |line: &str| {
+        const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let text = line.rsplit(',').next().unwrap().trim_end_matches('=');
+        let mut bits = 0_u32;
+        let mut bytes = Vec::new();
+        for (at, letter) in text.chars().enumerate() {
+            bits = bits << 6 | u32::try_from(LETTERS.find(letter).unwrap()).unwrap();
+            if at % 4 > 0 {
+                bytes.push(u8::try_from(bits >> (6 - at % 4 * 2) & 0xff).unwrap());
+            }
+        }
+        assert_eq!(bytes[..4], [0x1c, 0x84, 0x93, 0x14]);
+        let mut plain = Vec::new();
+        ZlibDecoder::new(&bytes[8..]).read_to_end(&mut plain).unwrap();
+        assert_eq!(plain[..4], [0x1c, 0x84, 0x93, 0x13]);
+        let mut rest = &plain[40..];
+        assert_eq!(plain[4..8], u32::try_from(rest.len()).unwrap().to_be_bytes());
+        let (mut counts, mut at) = (BTreeMap::new(), 0);
+        while !rest.is_empty() {
+            let number;
+            (number, rest) = varint(rest);
+            if number & 1 == 1 {
+                at += i64::try_from(number.div_ceil(2)).unwrap();
+            } else {
+                counts.extend((number > 0).then_some((value(at), number / 2)));
+                at += 1;
+            }
+        }
+        counts
+    };
+    log.lines().filter(|line| line.starts_with("Tag=")).map(one).collect()
+}
+
+#[test]
+fn a_small_recording_as_an_hdr_log() {
+    let place = tempfile::tempdir().unwrap();
+    let (out, left_out) = written(&small(place.path()), "hdrhistogram");
+    let log = String::from_utf8(out).unwrap();
+    let lines: Vec<&str> = log.lines().collect();
+    assert_eq!(lines[0], "#[Histogram log format version 1.3]");
+    let start = "#[StartTime: 1795176455.191 (seconds since epoch), 2026-11-20T12:07:35.191Z]";
+    assert_eq!(lines[1], start);
+    assert!(lines[3].starts_with("Tag=thread0,0.000,0.204,2.007300,HISTFAAAA"), "{log}");
+    assert_eq!(
+        hdr(&log)[0],
+        [(1_000, 1), (2_900, 1), (4_000, 1), (4_996, 1), (2_007_040, 1)].into()
+    );
+    assert_eq!(left_out, [SKIPPED, "1 value below 0 (0 there)"]);
 }
 
 /// Each thread's latencies, ns.
