@@ -461,6 +461,10 @@ fn exported_for_other_programs() {
     assert_eq!(osadl["latency"]["maxima"][0], max / 1_000);
     let log = place.well("export one.teiji --as hdrhistogram").out;
     assert!(log.contains("\nTag=thread0,0.000,"), "{log}");
+    let metrics = place.well("export one.teiji --as openmetrics").out;
+    let counted =
+        format!("teiji_latency_seconds_count{{recording=\"one\",thread=\"0\",cpu=\"0\"}} {count}");
+    assert!(metrics.contains(&counted) && metrics.ends_with("# EOF\n"), "{metrics}");
 }
 
 /// The plan's first run is one of the second value.

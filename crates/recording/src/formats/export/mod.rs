@@ -7,6 +7,7 @@ mod csv;
 mod cyclictest;
 mod hdrhistogram;
 mod micros;
+mod openmetrics;
 mod osadl;
 
 pub use csv::{export_histogram, export_samples};
@@ -79,6 +80,14 @@ pub const EXPORT_FORMATS: &[ExportFormat] = &[
         takes_above: false,
         needs: Needs::Values,
         write: hdrhistogram::write,
+    },
+    ExportFormat {
+        name: "openmetrics",
+        what: "OpenMetrics text: a histogram of each thread and its gauges",
+        is_binary: false,
+        takes_above: false,
+        needs: Needs::Values,
+        write: openmetrics::write,
     },
 ];
 

@@ -151,6 +151,38 @@ fn a_small_recording_as_osadl_has_it() {
     assert_eq!(left_out, ["1 latency outside of 0 to 999999 us"]);
 }
 
+#[test]
+fn a_small_recording_as_openmetrics() {
+    let place = tempfile::tempdir().unwrap();
+    let (out, left_out) = written(&small(place.path()), "openmetrics");
+    let text = String::from_utf8(out).unwrap();
+    let labels =
+        |thread: u32| format!("recording=\"night \\\"1\\\"\",thread=\"{thread}\",cpu=\"{thread}\"");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[..3],
+        [
+            "# TYPE teiji_latency_seconds histogram",
+            "# UNIT teiji_latency_seconds seconds",
+            "# HELP teiji_latency_seconds from the planned time until the thread runs again",
+        ]
+    );
+    let has = |line: String| assert!(lines.contains(&line.as_str()), "{line}\n{text}");
+    let name = "teiji_latency_seconds";
+    has(format!("{name}_bucket{{{},le=\"1e-06\"}} 1", labels(0)));
+    has(format!("{name}_bucket{{{},le=\"4e-06\"}} 3", labels(0)));
+    has(format!("{name}_bucket{{{},le=\"+Inf\"}} 5", labels(0)));
+    has(format!("{name}_count{{{}}} 5", labels(0)));
+    has(format!("{name}_sum{{{}}} 0.002020199", labels(0)));
+    has(format!("{name}_bucket{{{},le=\"1e-06\"}} 2", labels(1)));
+    has(format!("teiji_latency_max_seconds{{{}}} 0.0020073", labels(0)));
+    has(format!("teiji_late_activations{{{}}} 1", labels(0)));
+    has(format!("teiji_skipped_activations{{{}}} 2", labels(0)));
+    has(format!("teiji_lost_samples{{{}}} 0", labels(1)));
+    assert_eq!(lines.last(), Some(&"# EOF"));
+    assert_eq!(left_out, ["1 value below 0 (in the first bucket there)"]);
+}
+
 /// A number of protobuf, and how long it is.
 fn varint(bytes: &[u8]) -> (u64, &[u8]) {
     let end = bytes.iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
