@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Each verb that reads a recording; `REC` stands for it, and for `OUT` it may write.
-const VERBS: [&str; 20] = [
+const VERBS: [&str; 21] = [
     "show REC",
     "show REC --md",
     "show REC --csv",
@@ -29,6 +29,7 @@ const VERBS: [&str; 20] = [
     "export REC --as cyclictest-json -o OUT/cyclictest.json",
     "export REC --as hdrhistogram",
     "export REC --as openmetrics",
+    "export REC --as perfetto -o OUT/trace",
     "report REC -o OUT/anonymous.html --anonymous",
     "anonymise REC -o OUT/anonymous.teiji",
     "explain REC",

@@ -465,6 +465,14 @@ fn exported_for_other_programs() {
     let counted =
         format!("teiji_latency_seconds_count{{recording=\"one\",thread=\"0\",cpu=\"0\"}} {count}");
     assert!(metrics.contains(&counted) && metrics.ends_with("# EOF\n"), "{metrics}");
+    place.well("export one.teiji --as perfetto --above 1ms -o few");
+    place.well("export one.teiji --as perfetto --above 0 -o all");
+    let bytes = |name: &str| std::fs::metadata(place.join(name)).unwrap().len();
+    assert!(bytes("few") + 4_000 < bytes("all"), "{} {}", bytes("few"), bytes("all"));
+    let refused = place.teiji("export one.teiji --as osadl --above 1ms");
+    assert!(refused.code == Some(2) && refused.err.contains("no slices"), "{refused:?}");
+    let hidden = place.well("export one.teiji --as openmetrics --anonymous").out;
+    assert!(!hidden.contains("recording=\"one\""), "{hidden}");
 }
 
 /// The plan's first run is one of the second value.

@@ -9,6 +9,7 @@ mod hdrhistogram;
 mod micros;
 mod openmetrics;
 mod osadl;
+mod perfetto;
 
 pub use csv::{export_histogram, export_samples};
 pub use cyclictest::{
@@ -88,6 +89,14 @@ pub const EXPORT_FORMATS: &[ExportFormat] = &[
         takes_above: false,
         needs: Needs::Values,
         write: openmetrics::write,
+    },
+    ExportFormat {
+        name: "perfetto",
+        what: "Perfetto trace: the largest latencies as slices, and all as a counter",
+        is_binary: true,
+        takes_above: true,
+        needs: Needs::PlannedTimes,
+        write: perfetto::write,
     },
 ];
 

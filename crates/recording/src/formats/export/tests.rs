@@ -190,6 +190,88 @@ fn varint(bytes: &[u8]) -> (u64, &[u8]) {
     (bytes[..end].iter().rev().fold(0, bits), &bytes[end..])
 }
 
+/// Fields of a message, in order: numbers, and bytes.
+fn fields(mut bytes: &[u8]) -> Vec<(u64, u64, &[u8])> {
+    let mut all = Vec::new();
+    while !bytes.is_empty() {
+        let (tag, rest) = varint(bytes);
+        let (number, rest) = varint(rest);
+        let length = if tag & 7 == 2 { usize::try_from(number).unwrap() } else { 0 };
+        all.push((tag >> 3, number, &rest[..length]));
+        bytes = &rest[length..];
+    }
+    all
+}
+
+fn field<'a>(all: &[(u64, u64, &'a [u8])], number: u64) -> Option<(u64, &'a [u8])> {
+    all.iter().find(|(field, ..)| *field == number).map(|(_, value, bytes)| (*value, *bytes))
+}
+
+/// Time, kind, track, and name or value of each event.
+fn events(trace: &[u8]) -> Vec<(u64, u64, u64, String)> {
+    let mut all = Vec::new();
+    for (_, _, packet) in fields(trace) {
+        let packet = fields(packet);
+        let Some((_, event)) = field(&packet, 11) else { continue };
+        let event = fields(event);
+        let number = |of: u64| field(&event, of).unwrap().0;
+        let text = match (field(&event, 23), field(&event, 30)) {
+            (Some((_, name)), _) => String::from_utf8(name.to_vec()).unwrap(),
+            (_, Some((value, _))) => value.cast_signed().to_string(),
+            _ => String::new(),
+        };
+        all.push((field(&packet, 8).unwrap().0, number(9), number(11), text));
+    }
+    all
+}
+
+#[test]
+fn a_small_recording_as_a_trace() {
+    let place = tempfile::tempdir().unwrap();
+    let recording = small(place.path());
+    let options = options(Some(60_000));
+    let mut out = Vec::new();
+    let left_out = export(&recording, export_format("perfetto").unwrap(), &options, &mut out);
+    assert_eq!(left_out.unwrap(), [SKIPPED]);
+    let events = events(&out);
+    let slices: Vec<_> = events.iter().filter(|event| event.1 != 4).cloned().collect();
+    let (first, second) = (7_002_000_000, 7_003_000_000);
+    assert_eq!(
+        slices,
+        [
+            (first, 1, 1, "2007.300 us".to_owned()),
+            (first + 2_007_300, 2, 1, String::new()),
+            (second, 1, 3, "70.000 us".to_owned()),
+            (second + 70_000, 2, 3, String::new()),
+        ]
+    );
+    let counted: Vec<&str> =
+        events.iter().filter(|event| event.2 == 4).map(|event| event.3.as_str()).collect();
+    assert_eq!(counted, ["1500", "-2500", "3000", "70000", "3100", "3200", "900"]);
+    let tracks: Vec<String> = fields(&out)
+        .iter()
+        .filter_map(|(_, _, packet)| field(&fields(packet), 60))
+        .map(|(_, track)| String::from_utf8(field(&fields(track), 2).unwrap().1.to_vec()).unwrap())
+        .collect();
+    let names = ["thread 0, CPU 0", "latency of thread 0, CPU 0"];
+    assert_eq!(tracks[..2], names);
+}
+
+/// Of many latencies the extremes stay, and of slices the largest thousand.
+#[test]
+fn a_long_trace_keeps_its_extremes() {
+    let place = tempfile::tempdir().unwrap();
+    let mut latencies: Vec<i64> = (0..250_000).map(|row| 2_000 + row * 7_919 % 5_000).collect();
+    (latencies[123_456], latencies[234_567]) = (900_000, 17);
+    let (recording, _) = recording(place.path(), &[latencies]);
+    let all = events(&written(&recording, "perfetto").0);
+    assert_eq!(all.iter().filter(|event| event.1 == 1).count(), 1_000);
+    let values: Vec<i64> =
+        all.iter().filter(|event| event.1 == 4).map(|event| event.3.parse().unwrap()).collect();
+    assert!((90_000..=100_000).contains(&values.len()), "{}", values.len());
+    assert_eq!((values.iter().min(), values.iter().max()), (Some(&17), Some(&900_000)));
+}
+
 /// What a log of `HdrHistogram` says of each thread: counts by the smallest value of a bucket.
 fn hdr(log: &str) -> Vec<BTreeMap<i64, u64>> {
     let value = |at: i64| {
@@ -246,6 +328,66 @@ fn a_small_recording_as_an_hdr_log() {
     assert_eq!(left_out, [SKIPPED, "1 value below 0 (0 there)"]);
 }
 
+/// Quotes, and characters that would steer a terminal.
+#[test]
+fn texts_of_a_stranger_stay_texts() {
+    let place = tempfile::tempdir().unwrap();
+    let (recording, _) = recording(place.path(), &[vec![1_000]]);
+    let mut document = recording.document().clone();
+    let name = "a \"b\" \\ \u{1b}[2J\n\u{202e}";
+    document.host.before.hostname = Some(name.to_owned());
+    document.probe.columns[0].meaning = name.into();
+    let changed = Recording::from_document(recording.path(), document);
+    for (format, place) in [("cyclictest-json", "/sysinfo/nodename"), ("osadl", "/system/hostname")]
+    {
+        let text = text(&changed, format);
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text}");
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(json.pointer(place).unwrap(), name);
+    }
+    let metrics = text(&changed, "openmetrics");
+    let help = metrics.lines().nth(2).unwrap();
+    let escaped = "a \\\"b\\\" \\\\ \u{1b}[2J\\n\\\\u202e";
+    assert_eq!(help, format!("# HELP teiji_latency_seconds {escaped}"));
+}
+
+/// An event has no cycle and no planned time, and jitter is no latency.
+#[test]
+fn what_a_format_cannot_hold_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let recording = small(place.path());
+    let refused = |change: fn(&mut Document), name: &str| {
+        let mut document = recording.document().clone();
+        change(&mut document);
+        let changed = Recording::from_document(recording.path(), document);
+        let format = export_format(name).unwrap();
+        export(&changed, format, &options(None), &mut Vec::new()).unwrap_err().to_string()
+    };
+    for name in ["cyclictest-histogram", "cyclictest-json", "osadl"] {
+        let why = refused(|document| document.probe.quantity = Quantity::Jitter, name);
+        assert_eq!(why, format!("{name} holds latencies of activations only: this has none"));
+    }
+    let why = refused(|document| document.probe.overrun_column = None, "perfetto");
+    assert_eq!(why, "perfetto holds activations with planned times only: this has none");
+    let wide = |document: &mut Document| {
+        for thread in &mut document.threads {
+            let bucket = stats::Bucket { lower: 900, upper: 4_000, count: 3 };
+            (thread.detail, thread.histogram_ns.buckets) = (Detail::Histogram, vec![bucket]);
+        }
+    };
+    let narrow = |document: &mut Document| {
+        for thread in &mut document.threads {
+            let bucket = stats::Bucket { lower: 3_000, upper: 3_000, count: 3 };
+            (thread.detail, thread.histogram_ns.buckets) = (Detail::Histogram, vec![bucket]);
+        }
+    };
+    assert!(refused(narrow, "perfetto").ends_with("holds no samples"));
+    let where_of = "cannot say where in 900 to 4000 ns latencies were";
+    for name in ["cyclictest-json", "osadl", "hdrhistogram", "openmetrics"] {
+        assert_eq!(refused(wide, name), format!("thread 0: {name} {where_of}"));
+    }
+}
+
 /// Each thread's latencies, ns.
 fn latencies() -> impl Strategy<Value = Vec<Vec<i64>>> {
     let latency = prop_oneof![20 => 0..30_000_i64, 2 => 0..3_000_000_i64, 1 => Just(0_i64)];
@@ -282,6 +424,45 @@ proptest! {
                 let buckets = buckets.iter().map(|one| (one.lower, one.count));
                 prop_assert_eq!(buckets.collect::<BTreeMap<_, _>>(), expected);
             }
+        }
+    }
+
+    /// The same of formats that nothing here imports.
+    #[test]
+    fn every_value_is_in_a_bucket(threads in latencies()) {
+        let place = tempfile::tempdir().unwrap();
+        let (recording, measured) = recording(place.path(), &threads);
+        let logged = hdr(&text(&recording, "hdrhistogram"));
+        let osadl: serde_json::Value = serde_json::from_str(&text(&recording, "osadl")).unwrap();
+        let metrics = text(&recording, "openmetrics");
+        for (index, measured) in measured.iter().enumerate() {
+            let mut expected = BTreeMap::new();
+            for ns in measured {
+                // Three digits: ranges of 2,048 values, then of twice as many.
+                let step = (0..).map(|n| 1_i64 << n).find(|step| ns / step < 2_048).unwrap();
+                *expected.entry(ns / step * step).or_insert(0_u64) += 1;
+            }
+            prop_assert_eq!(&logged[index], &expected);
+            let counts = osadl["latency"]["cores"][index].as_array().unwrap();
+            for (us, count) in counts.iter().enumerate() {
+                let found = measured.iter().filter(|ns| **ns / 1_000 == us as i64).count();
+                prop_assert_eq!(count.as_u64(), Some(found as u64));
+            }
+            let max = measured.iter().max().unwrap() / 1_000;
+            prop_assert_eq!(&osadl["latency"]["maxima"][index], max);
+            let thread = format!("thread=\"{index}\"");
+            let of = |name: &str, also: &str| {
+                let mut lines = metrics.lines().filter(|line| {
+                    line.starts_with(name) && line.contains(&thread) && line.contains(also)
+                });
+                lines.next().unwrap().rsplit(' ').next().unwrap().to_owned()
+            };
+            let within = measured.iter().filter(|ns| **ns <= 16_000).count();
+            let bucket = of("teiji_latency_seconds_bucket{", "le=\"1.6e-05\"");
+            prop_assert_eq!(bucket, within.to_string());
+            prop_assert_eq!(of("teiji_latency_seconds_count{", ""), measured.len().to_string());
+            let sum: f64 = of("teiji_latency_seconds_sum{", "").parse().unwrap();
+            prop_assert!((sum * 1e9 - measured.iter().sum::<i64>() as f64).abs() < 1.0);
         }
     }
 }
