@@ -224,8 +224,8 @@ pub(crate) fn groups_with(lines: &[LimitLine], item: &str, wanted: i64) -> Vec<S
     names.filter(|name| is_name_of_group(name)).map(str::to_owned).collect()
 }
 
-/// The file that these lines are to be added to, `@realtime - rtprio 95`, so that no later one takes
-/// back what they give: of several lines for one of a user's groups the last counts.
+/// The file that these lines are to be added to, `@realtime - rtprio 95`, so that no later one
+/// takes back what they give: of several lines for one of a user's groups the last counts.
 pub(crate) fn file_for(lines: &[LimitLine], added: &[String]) -> String {
     let takes_back = |line: &LimitLine| {
         let Some(setting) = Setting::of(&line.text) else { return false };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A guest made ready: everything that it takes, found, read and checked before it starts.
 
-use crate::board::Board;
+use crate::board::{Accelerator, Board, Start};
 use crate::emulator::Emulator;
 use crate::error::LabError;
 use crate::file_error::FileError;
@@ -19,7 +19,7 @@ use model::{Lab, LabFile, LabKernel, LabQemu};
 use plan::GuestTime;
 use std::cell::OnceCell;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[derive(Debug)]
@@ -122,6 +122,57 @@ impl Prepared {
         };
         initramfs(&self.program, &order, &self.modules, &self.target.files)
     }
+
+    /// Of the snapshot that it continues, unless it is a guest that boots for each task.
+    pub(crate) fn continued_key(&self, accelerator: Accelerator) -> Option<&SnapshotKey> {
+        let guest = &self.target.guest;
+        // Once: all that goes into the guest is hashed for it, and guests are looked at 20 times a
+        // second.
+        let key = || self.key(accelerator, &self.initramfs(None));
+        let can_be_saved = Board::for_machine(guest.machine).can_be_saved(guest);
+        can_be_saved.then(|| self.snapshot_key.get_or_init(key))
+    }
+
+    /// All that has a part in what the guest is by the time of its snapshot.
+    fn key(&self, accelerator: Accelerator, initramfs: &[u8]) -> SnapshotKey {
+        let board = Board::for_machine(self.target.guest.machine);
+        // Files are known by their content.
+        let tree = self.target.device_tree.as_ref().map(|_| Path::new("dtb"));
+        let words = board
+            .command_line(
+                &self.target.guest,
+                accelerator,
+                Path::new("kernel"),
+                tree,
+                Start::FromSnapshot,
+            )
+            .join("\n");
+        let tree = self.facts.device_tree.as_ref().map_or("", |file| &file.sha256);
+        let initramfs = sha256(initramfs);
+        let machine = [&words, &self.facts.kernel.image.sha256, tree, &initramfs];
+        snapshot_key(&self.emulator.version, self.emulator_program.as_deref(), machine)
+    }
+}
+
+/// Of a machine in an emulator: the pinned one is known by its version. Of any other its program is
+/// told, with where it came from: what it says of its version may be another one's.
+fn snapshot_key(version: &str, program: Option<&str>, machine: [&str; 4]) -> SnapshotKey {
+    /// To be raised when a snapshot is made in another way.
+    const FORMAT: &str = "1";
+    let parts: Vec<&str> = [FORMAT, version].into_iter().chain(machine).chain(program).collect();
+    SnapshotKey(sha256(parts.join("\n").as_bytes()))
+}
+
+/// The snapshot that such a guest continues; none where it boots for each task.
+///
+/// # Errors
+/// What is missing or does not fit.
+pub(crate) fn continued_key(target: &Target) -> Result<Option<SnapshotKey>, LabError> {
+    // Its task comes after the snapshot.
+    let task = Task::Execute { commands: Vec::new(), time: target.guest.time.into() };
+    let prepared = Prepared::new(target, task, Duration::ZERO)?;
+    // What can be saved counts instructions, for which there is no other.
+    Ok(prepared.continued_key(Accelerator::Tcg).cloned())
 }
 
 /// The device tree that was named, or the one of the machine that comes with the kernel.
@@ -137,4 +188,23 @@ fn device_tree(target: &Target, board: &Board) -> Result<Option<PathBuf>, LabErr
     let (machine, name) = (target.guest.machine, target.kernel.name.clone());
     let found = found.filter(|path| path.is_file());
     Ok(Some(found.ok_or(KernelError::NoDeviceTree { machine, file, name })?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_of_a_program_that_says_it_is_another_is_its_own() {
+        let machine = ["-m\n512", "kernel", "", "initramfs"];
+        let of = |program| snapshot_key("10.0.13", program, machine).0;
+        let keys = [of(None), of(Some("system\n00")), of(Some("path\n00")), of(Some("path\n01"))];
+        let different: std::collections::BTreeSet<_> = keys.iter().collect();
+        assert_eq!(different.len(), keys.len());
+        assert_eq!(
+            keys[0],
+            sha256(b"1\n10.0.13\n-m\n512\nkernel\n\ninitramfs"),
+            "the pinned one's stay valid"
+        );
+    }
 }

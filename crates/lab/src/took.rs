@@ -2,8 +2,8 @@
 //! How long runs took on this host, so that it can be said before others of their kind begin.
 
 use crate::cache::user_cache;
-use crate::guest_run::continued_key;
 use crate::order::GuestCommand;
+use crate::prepared::continued_key;
 use crate::snapshot::SnapshotKey;
 use crate::snapshot_cache::SnapshotCache;
 use crate::target::{LabRun, Target};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What several crates ask of Linux in the same way, each written once: [`rights`] that the program
-//! has and its caller lacks, [`files`] opened and replaced safely,
-//! [`process`]es as /proc shows them, how threads are scheduled
-//! ([`scheduling`]), what was used ([`usage`]), memory that is mapped ([`Mapping`]) and allocated
-//! ([`Allocator`]), folders for one call ([`ScratchFolder`]), and results of calls ([`done`], [`named`]).
+//! has and its caller lacks, [`files`] opened and replaced safely, [`process`]es as /proc shows
+//! them, how threads are scheduled ([`scheduling`]), what was used ([`usage`]), memory that is
+//! mapped ([`Mapping`]) and allocated ([`Allocator`]), folders for one call ([`ScratchFolder`]),
+//! and results of calls ([`done`], [`named`]).
 //!
 //! In: paths, numbers of processes and threads. Out: what the kernel says of them. Must not touch:
 //! the terminal, recordings, and settings of the machine.

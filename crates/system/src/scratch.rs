@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Folders for files that are needed for one call, below the directory for temporary files, that do not stay.
+//! Folders for files that are needed for one call, below the directory for temporary files, that do
+//! not stay.
 //!
 //! A program that is killed cannot remove its folders: the next one does. Each folder holds a file
 //! that its process keeps locked, and the kernel releases the lock however the process ends.

@@ -271,8 +271,8 @@ mod tests {
 
     #[test]
     fn lines_that_are_drawn_again() {
-        let text = "$ cyclictest -t2 -p 80 -i 1000\n# /dev/cpu_dma_latency set to 0us\npolicy: fifo: \
-                    loadavg: 1.53 1.62 1.35 6/111 12000          \n\nT: 0 (11999) P:80 I:1000 C:  \
+        let text = "$ cyclictest -t2 -p 80 -i 1000\n# /dev/cpu_dma_latency set to 0us\n\
+                    policy: fifo: loadavg: 1.53 1.62 1.35 6/111 12000          \n\nT: 0 (11999) P:80 I:1000 C:  \
                     9 Min:     20 Act:   20 Avg:  109 Max:     192\nT: 1 (12000) P:79 I:1500 C:   \
                     4 Min:     27 Act:   27 Avg:   47 Max:      74\n\x1b[4Apolicy: fifo: loadavg: \
                     1.53 1.62 1.35 6/111 12000          \n\nT: 0 (11999) P:80 I:1000 C:     19 \

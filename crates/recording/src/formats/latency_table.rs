@@ -227,7 +227,7 @@ impl Cells {
         is_above && mean <= lowest + 2.0 * width + more
     }
 
-    /// Puts them into the thread, which has its figures. Negative latencies cannot be told from
+    /// Puts them into the thread, which has its figures. Negative latencies are not known from
     /// others that are as large: the cells that may hold some become one range.
     pub(crate) fn put(&self, thread: &mut Measured) -> Result<bool, &'static str> {
         let (Some(min), Some(max)) = (thread.stated.min, thread.stated.max) else {

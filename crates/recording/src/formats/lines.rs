@@ -203,8 +203,8 @@ mod tests {
 
     #[test]
     fn what_a_log_adds_is_left_out_while_it_looks_the_same() {
-        let text = "2026-11-20T08:00:01Z stdout F # Histogram\n2026-11-20T08:00:02Z stderr F 000001\n\
-                    bare\n> 3\n";
+        let text = "2026-11-20T08:00:01Z stdout F # Histogram\n\
+                    2026-11-20T08:00:02Z stderr F 000001\nbare\n> 3\n";
         let mut source = text.as_bytes();
         let mut lines = Lines::new(&mut source);
         assert!(lines.strip(|lines| lines[0].starts_with("# Hist")).unwrap());

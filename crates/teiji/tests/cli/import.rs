@@ -10,8 +10,8 @@ const HISTOGRAM: &str = "# /dev/cpu_dma_latency set to 0us\n# Histogram\n000004 
                          # Max Latencies: 00070 00009\n# Histogram Overflows: 00002 00000\n\
                          # Histogram Overflow at cycle number:\n# Thread 0: 00017 00500\n\
                          # Thread 1:\n";
-const SAMPLES: &str = "       0:       0:       5\n       0:       1:       7\n       0:       2:     \
-                       900\n       0:       3:       6\n";
+const SAMPLES: &str = "       0:       0:       5\n       0:       1:       7\n\
+                       \x20      0:       2:     900\n       0:       3:       6\n";
 
 fn place() -> TestFolder {
     let place = TestFolder::new();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! U-Boot: files that are read, to say what they lack, and that are not written. They have a label
-//! for each kernel, are made by a program, or are read by a script. Where a program makes one, it is
-//! that program's own file that counts: what is written into the other is lost.
+//! for each kernel, are made by a program, or are read by a script. Where a program makes one, it
+//! is that program's own file that counts: what is written into the other is lost.
 
 use super::error::LoaderError;
 use super::layout::{CommandLine, Layout, Source, names};
@@ -64,8 +64,8 @@ fn is_updated(root: &HostRoot) -> bool {
     const SWITCH: &str = "U_BOOT_UPDATE";
     let texts: Vec<String> =
         variable_files(root).iter().filter_map(|file| root.text(file).ok()).collect();
-    let lines = texts.iter().flat_map(|text| text.lines());
-    let last = lines.filter(|line| sets(line, SWITCH)).next_back();
+    let mut lines = texts.iter().flat_map(|text| text.lines());
+    let last = lines.rfind(|line| sets(line, SWITCH));
     let value = last.and_then(|line| line.split_once('=')).map(|(_, value)| value.trim());
     let is_on = value.is_none_or(|value| ["true", ""].contains(&value.trim_matches(['"', '\''])));
     root.path(UPDATE).exists() && is_on

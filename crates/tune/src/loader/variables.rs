@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Variables that a shell's file sets: those of plain assignments, with the shell's quotes. Whatever
-//! a shell would have to be asked for is refused, with its line.
+//! Variables that a shell's file sets: those of plain assignments, with the shell's quotes.
+//! Whatever a shell would have to be asked for is refused, with its line.
 
 use super::line::{Quoting, is_closed};
 use super::shell::{self, GOES_ON};

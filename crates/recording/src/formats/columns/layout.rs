@@ -174,7 +174,7 @@ impl Separator {
             // It names columns, and not these; or nothing.
             fields > 1 && names_columns(line) || !is_comment(line) && !is_of_table(line)
         };
-        if names.is_none() && last.is_some_and(|line| is_misfit(line)) {
+        if names.is_none() && last.is_some_and(is_misfit) {
             return None;
         }
         let is_one = self.0 == Some(',') && rows.iter().all(|row| is_number(row.trim()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A run under way: its threads' rows are taken in, and it is printed while it goes, to whoever asks
-//! meanwhile, and at its end.
+//! A run under way: its threads' rows are taken in, and it is printed while it goes, to whoever
+//! asks meanwhile, and at its end.
 
 use super::account::Account;
 use super::json::{Frame, json};

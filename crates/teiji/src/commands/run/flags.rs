@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A plan's setting as the flag that it is: as it would be typed, and what the flags' own parser says
-//! of it.
+//! A plan's setting as the flag that it is: as it would be typed, and what the flags' own parser
+//! says of it.
 
 use super::plan_entry::PlanEntry;
 use clap::FromArgMatches;
