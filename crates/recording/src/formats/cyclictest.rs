@@ -272,12 +272,12 @@ mod tests {
     #[test]
     fn lines_that_are_drawn_again() {
         let text = "$ cyclictest -t2 -p 80 -i 1000\n# /dev/cpu_dma_latency set to 0us\n\
-                    policy: fifo: loadavg: 1.53 1.62 1.35 6/111 12000          \n\nT: 0 (11999) P:80 I:1000 C:  \
-                    9 Min:     20 Act:   20 Avg:  109 Max:     192\nT: 1 (12000) P:79 I:1500 C:   \
-                    4 Min:     27 Act:   27 Avg:   47 Max:      74\n\x1b[4Apolicy: fifo: loadavg: \
-                    1.53 1.62 1.35 6/111 12000          \n\nT: 0 (11999) P:80 I:1000 C:     19 \
-                    Min:     20 Act:   20 Avg:   60 Max:     292\nT: 1 (12000) P:79 I:1500 C:     \
-                    12 Min:     17 Act:   27 Avg:   47 Max:      74\n";
+                    policy: fifo: loadavg: 1.53 1.62 1.35 6/111 12000          \n\n\
+                    T: 0 (11999) P:80 I:1000 C:  9 Min: 20 Act:   20 Avg:  109 Max:     192\n\
+                    T: 1 (12000) P:79 I:1500 C:  4 Min: 27 Act:   27 Avg:   47 Max:      74\n\
+                    \x1b[4Apolicy: fifo: loadavg: 1.53 1.62 1.35 6/111 12000          \n\n\
+                    T: 0 (11999) P:80 I:1000 C: 19 Min: 20 Act:   20 Avg:   60 Max:     292\n\
+                    T: 1 (12000) P:79 I:1500 C: 12 Min: 17 Act:   27 Avg:   47 Max:      74\n";
         let all = imported(text);
         assert_eq!(all.len(), 1);
         let document = &all[0].document;

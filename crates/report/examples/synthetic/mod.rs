@@ -60,7 +60,6 @@ impl Synthetic {
             max_steps: 4_096,
             seed: 7,
             lab: None,
-            imported: None,
             with_jitter: false,
         }
     }
@@ -182,6 +181,7 @@ impl Synthetic {
             load: self.loads.iter().map(|spec| self.evidence(spec, &cpus)).collect(),
             load_off_target: false,
             lab: self.lab.map(lab),
+            imported: None,
             host: Host { before: host(0, self), after: Some(host(seconds, self)), processes: None },
         };
         Recorded {
