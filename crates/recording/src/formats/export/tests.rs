@@ -445,7 +445,8 @@ proptest! {
             prop_assert_eq!(&logged[index], &expected);
             let counts = osadl["latency"]["cores"][index].as_array().unwrap();
             for (us, count) in counts.iter().enumerate() {
-                let found = measured.iter().filter(|ns| **ns / 1_000 == i64::try_from(us).unwrap()).count();
+                let us = i64::try_from(us).unwrap();
+                let found = measured.iter().filter(|ns| **ns / 1_000 == us).count();
                 prop_assert_eq!(count.as_u64(), Some(found as u64));
             }
             let max = measured.iter().max().unwrap() / 1_000;
