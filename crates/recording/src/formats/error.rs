@@ -23,6 +23,9 @@ pub enum ImportError {
     /// The same of a member of an archive.
     #[error("{member}: {error}")]
     Member { member: String, error: Box<ImportError> },
+    /// Nothing in it is known.
+    #[error("{0}")]
+    Nothing(String),
     /// All of it was read.
     #[error("{0}")]
     Whole(String),

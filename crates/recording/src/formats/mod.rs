@@ -414,7 +414,7 @@ pub fn import(
     if import.found.is_empty() {
         return Err(match import.passed_over {
             Some((line, why)) => ImportError::at(line, why),
-            None => ImportError::Whole(nothing_known(options.format)),
+            None => ImportError::Nothing(nothing_known(options.format)),
         });
     }
     Ok(import.found)

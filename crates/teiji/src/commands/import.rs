@@ -102,7 +102,7 @@ fn into(
     let mut names = Names::default();
     let (mut made, mut failed) = (Vec::new(), 0);
     for (number, file) in args.files.iter().enumerate() {
-        match imported(file, &staging.0.join(number.to_string()), options) {
+        match imported(file, &staging.0.join(number.to_string()), options, false) {
             Ok(found) => {
                 for one in &found {
                     let name = names.of(file, one, found.len());
@@ -128,12 +128,23 @@ fn into(
     Ok((made.into_iter().map(|(_, to, what)| (to, what)).collect(), failed))
 }
 
-/// The outputs in a file, as recordings in a folder that is made for them.
-fn imported(file: &Path, to: &Path, options: ImportOptions) -> Result<Vec<FoundOutput>, Failure> {
+/// The outputs in a file, as recordings in a folder that is made for them; whether a recording may
+/// have been named in its place.
+fn imported(
+    file: &Path,
+    to: &Path,
+    options: ImportOptions,
+    is_recording_too: bool,
+) -> Result<Vec<FoundOutput>, Failure> {
     fs::create_dir(to).with_context(|| format!("cannot make {}", to.display()))?;
     let found = import(file, to, env!("CARGO_PKG_VERSION"), options);
     Ok(found.map_err(|error| match error {
         recording::ImportError::Recording(error) => anyhow::Error::from(error),
+        recording::ImportError::Nothing(_) if is_recording_too => anyhow!(
+            "{} is neither a recording nor an output of a format that is read: `teiji import \
+             --list` names these",
+            output::path(file)
+        ),
         error => anyhow!("{}: {error}", output::path(file)),
     })?)
 }
@@ -201,7 +212,7 @@ pub fn in_place<'p>(
                 ),
             };
             let to = scratch.path().join("imported");
-            let found = imported(&path, &to, ImportOptions::default())?;
+            let found = imported(&path, &to, ImportOptions::default(), true)?;
             for one in &found {
                 let place = scratch.path().join(names.of(&path, one, found.len()));
                 fs::rename(&one.recording, &place)
