@@ -169,7 +169,10 @@ pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistic
     let moments = all.moments();
     let counted = Counted::from(all);
     let mut histogram = counted.histogram().clone();
-    if let Some(last) = ascending.last().filter(|last| last.upper > last.lower.saturating_mul(2)) {
+    let is_open = |bucket: &&&Bucket| {
+        bucket.upper.abs_diff(bucket.lower) > bucket.lower.unsigned_abs().max(NARROW_NS)
+    };
+    if let Some(last) = ascending.last().filter(is_open) {
         histogram.set_beyond(last.count);
     }
     let value = |rank: u64| {
@@ -214,6 +217,9 @@ pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistic
     };
     (statistics, counted.knowing(by_rank, exact.limits_ns.iter().map(above).collect()))
 }
+
+/// A bucket no wider than this is none that everything beyond a histogram was put into, ns.
+const NARROW_NS: u64 = 1_000;
 
 /// First pass: all but the quantiles.
 pub(crate) struct Collect {
@@ -450,6 +456,18 @@ mod tests {
             statistics.activations,
             Activations { due: max + 3, on_time: max + 3, late: 0, skipped: 0 }
         );
+    }
+
+    /// Its values are anywhere in it, and only the largest is known.
+    #[test]
+    fn an_open_bucket_tells_its_largest_value_alone() {
+        let buckets = [
+            Bucket { lower: 5_000, upper: 5_010, count: 600 },
+            Bucket { lower: 9_000_000, upper: 90_000_000, count: 600 },
+        ];
+        let latency = Statistics::from_histogram(&buckets).latency.unwrap();
+        assert_eq!((latency.p50, latency.p90), (Some(5_010), None));
+        assert_eq!((latency.p9999, latency.max), (Some(90_000_000), 90_000_000));
     }
 
     proptest! {
