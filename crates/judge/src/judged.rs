@@ -201,6 +201,10 @@ pub enum Lacking {
     Independent,
     /// Periods that the program which measured passed over without counting them.
     PassedOver,
+    /// The unit of the values.
+    Unit,
+    /// Where in a bucket of another program's histogram its values lie.
+    Bucket,
     /// Values beyond the histogram that another program kept: where they are.
     Beyond,
     /// Digits: values may have been larger by less than this.

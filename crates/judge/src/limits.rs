@@ -16,7 +16,7 @@ use model::{
     Thread, Unknown, WithoutPeriod,
 };
 use plan::{Count, Figure, Limit, Nanos, Relation, Subject};
-use stats::{Analysis, Level, Statistics, Summary};
+use stats::{Analysis, Bucket, Level, Statistics, Summary};
 use std::path::Path;
 
 /// Holds a limit against a recording.
@@ -57,6 +57,10 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
         let seen = if is_unknown { Seen::Unknown } else { judged.seen };
         judged = Judgement::not_enough(seen, lacking);
     }
+    if judged.verdict == Verdict::Fail && may_hold(limit, examined) {
+        let lacking = Some(Lacking::Bucket);
+        judged = Judgement { verdict: Verdict::NotEnough, lacking, ..judged };
+    }
     if judged.verdict == Verdict::Pass
         && let Some(step) = too_coarse(limit, examined, &judged)
     {
@@ -96,6 +100,51 @@ fn too_coarse(limit: &Limit, examined: &Examined, judged: &Judgement) -> Option<
     (!limit.relation.holds(highest, bound)).then_some(Nanos(imported.resolution_ns))
 }
 
+/// Whether a limit that does not hold of the largest values that the buckets of another program's
+/// histogram may have, holds of the smallest.
+#[expect(clippy::cast_precision_loss, reason = "latencies that are compared with a limit")]
+fn may_hold(limit: &Limit, examined: &Examined) -> bool {
+    let document = &examined.recorded.document;
+    let (Some(_), Subject::Latency { of, limit: bound, .. }) = (&document.imported, limit.subject)
+    else {
+        return false;
+    };
+    let may = |thread: &Thread| {
+        let mut buckets = thread.histogram_ns.buckets.clone();
+        buckets.sort_by_key(|bucket| bucket.lower);
+        let count = buckets.iter().map(|bucket| bucket.count).fold(0, u64::saturating_add);
+        let (Some(last), Some(figures)) = (buckets.last(), thread.latency_ns) else {
+            return false;
+        };
+        let least = match of {
+            Figure::Quantile(level) => {
+                let mut below = level.rank(count);
+                let at = buckets.iter().find(|bucket| {
+                    let is_here = below <= bucket.count;
+                    below = below.saturating_sub(bucket.count);
+                    is_here
+                });
+                at.map_or(figures.max, |bucket| bucket.lower) as f64
+            }
+            // Stated, unless it is the end of the last bucket and no more is known.
+            Figure::Max if document.lacks(Unknown::Beyond) => last.lower as f64,
+            Figure::Mean => {
+                let mean = |of: fn(&Bucket) -> i64| {
+                    let sum = |bucket: &Bucket| i128::from(of(bucket)) * i128::from(bucket.count);
+                    buckets.iter().map(sum).sum::<i128>() as f64 / count as f64
+                };
+                let is_stated = (mean(|bucket| bucket.upper) - figures.mean).abs() > 1.0;
+                if is_stated { figures.mean } else { mean(|bucket| bucket.lower) }
+            }
+            _ => return false,
+        };
+        limit.relation.holds(least, bound.0 as f64)
+    };
+    document.threads.iter().all(|thread| {
+        !thread.histogram_ns.buckets.is_empty() && !thread.detail.is_samples() && may(thread)
+    })
+}
+
 /// Why what another program measured does not tell what a limit is of: it passes over periods that
 /// went by, without counting them.
 fn uncounted(limit: &Limit, document: &Document, verdict: Verdict) -> Option<Lacking> {
@@ -104,6 +153,10 @@ fn uncounted(limit: &Limit, document: &Document, verdict: Verdict) -> Option<Lac
         document.lacks(Unknown::Interval)
             || thread.latency_ns.is_some_and(|summary| summary.max >= thread.interval_ns.0)
     };
+    let is_of_time = matches!(limit.subject, Subject::Latency { .. } | Subject::Rate { .. });
+    if is_of_time && document.lacks(Unknown::Unit) {
+        return Some(Lacking::Unit);
+    }
     match limit.subject {
         Subject::Count { of: Count::Late | Count::Skipped, .. } => {
             Some(match imported.passes_over {

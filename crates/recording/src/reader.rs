@@ -410,7 +410,9 @@ impl ThreadSamples<'_> {
         }
         // How much the time between two wake-ups differed from the interval follows from when they
         // were, and from nothing else.
-        if self.document().probe.rows != RowKind::Activations {
+        let is_known = self.document().probe.rows == RowKind::Activations
+            && self.document().imported.is_none();
+        if !is_known {
             judged.jitter = vec![None; judged.envelope.steps().len()];
         }
         Ok((judged, beside))

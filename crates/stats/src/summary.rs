@@ -169,11 +169,13 @@ pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistic
     let moments = all.moments();
     let counted = Counted::from(all);
     let mut histogram = counted.histogram().clone();
-    let is_open = |bucket: &&&Bucket| {
-        bucket.upper.abs_diff(bucket.lower) > bucket.lower.unsigned_abs().max(NARROW_NS)
-    };
-    if let Some(last) = ascending.last().filter(is_open) {
-        histogram.set_beyond(last.count);
+    let width = |bucket: &Bucket| bucket.upper.abs_diff(bucket.lower);
+    if let Some((last, others)) = ascending.split_last() {
+        let widest = others.iter().map(|bucket| width(bucket)).max().unwrap_or(0);
+        let usual = last.lower.unsigned_abs().min(widest.saturating_mul(4));
+        if width(last) > usual.max(NARROW_NS) {
+            histogram.set_beyond(last.count);
+        }
     }
     let value = |rank: u64| {
         let counts = ascending.iter().map(|bucket| (bucket.upper, bucket.count));

@@ -10,7 +10,7 @@ use crate::sections::columns::judged_name;
 use crate::sections::conditions;
 use crate::sections::lab::TimeKind;
 use crate::sections::method;
-use model::{Document, Recorded};
+use model::{Document, Recorded, Unknown};
 use std::collections::BTreeSet;
 
 /// A fact that is not the same in both groups.
@@ -94,7 +94,10 @@ pub(crate) fn incomparable(documents: &[&Document]) -> Vec<String> {
         (texts::their_times_different_kinds, |document| time_of(document).to_owned()),
         (texts::their_probes_differ, |document| document.probe.name.to_string()),
         (texts::their_clocks_differ, |document| document.instrument.clock.clone()),
-        (texts::their_intervals_differ, |document| document.run.interval_ns.to_string()),
+        (texts::their_intervals_differ, |document| match document.lacks(Unknown::Interval) {
+            true => tr!(not_known),
+            false => document.run.interval_ns.to_string(),
+        }),
         (texts::their_periods_differ, |document| {
             document
                 .probe

@@ -11,6 +11,7 @@ use crate::overview::Overview;
 use crate::page::embedded;
 use crate::page::tables::{self, DataTable};
 use crate::sections::columns::Measured;
+use model::{RowKind, Unknown};
 use serde::Serialize;
 
 pub(crate) struct ChartSet {
@@ -79,7 +80,12 @@ pub(crate) struct ThreadChoice {
 fn knows_any(chart: Chart, all: &[Overview<'_>]) -> bool {
     all.iter().any(|one| match chart {
         Chart::Histogram | Chart::Exceedance => one.measured().knows_distribution(),
-        Chart::Time => judge::knows_order(one.document()),
+        Chart::Time => {
+            let document = one.document();
+            let has_times =
+                document.probe.rows == RowKind::Events || !document.lacks(Unknown::Interval);
+            judge::knows_order(document) && has_times
+        }
     })
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct Accounts {
     has_events: bool,
     lost: u64,
     is_unknown: bool,
+    /// Whether another program measured some of them.
+    is_imported: bool,
 }
 
 impl Accounts {
@@ -29,7 +31,10 @@ impl Accounts {
         probe: &ProbeStatement,
         statistics: &Statistics,
     ) -> Accounts {
-        Accounts::new(Accounted::new(thread, statistics), probe)
+        // Of what another program measured only the latencies are known.
+        let is_known = !probe.is_imported() || probe.rows == RowKind::Events;
+        let accounted = Accounted::new(thread, statistics).filter(|_| is_known);
+        Accounts { is_imported: probe.is_imported(), ..Accounts::new(accounted, probe) }
     }
 
     fn new(accounted: Option<Accounted>, probe: &ProbeStatement) -> Accounts {
@@ -52,6 +57,7 @@ impl Accounts {
         self.has_events |= other.has_events;
         self.lost += other.lost;
         self.is_unknown |= other.is_unknown;
+        self.is_imported |= other.is_imported;
     }
 
     /// Whether all there is happened unplanned.
@@ -127,7 +133,11 @@ pub(crate) fn in_words(all: impl Iterator<Item = Accounts>) -> String {
     let mut sum = Accounts::default();
     all.for_each(|one| sum.merge(&one));
     if sum.is_unknown {
-        return tr!(recording_has_no_samples);
+        return if sum.is_imported {
+            tr!(late_skipped_lost_unknown)
+        } else {
+            tr!(recording_has_no_samples)
+        };
     }
     if sum.is_of_events() {
         return sum.rows().counted(sum.events);

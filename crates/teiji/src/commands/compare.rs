@@ -58,7 +58,8 @@ fn paths(text: &str) -> anyhow::Result<Paths> {
 
 pub fn run(mut args: Args) -> CommandResult {
     let with = args.with.iter_mut().map(|Paths(paths)| paths);
-    let _made = import::in_place(std::iter::once(&mut args.recordings).chain(with))?;
+    let _made =
+        import::in_place(std::iter::once(&mut args.recordings).chain(with), Default::default())?;
     let args = &args;
     if let Some(path) = &args.html {
         overwrite::check_comparison_name(path)?;

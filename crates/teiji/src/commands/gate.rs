@@ -41,6 +41,9 @@ pub struct Args {
         value_parser = share,
     )]
     worse_than: f64,
+    /// The unit of values of other programs whose output does not say it: ns, us, ms or s
+    #[arg(long, value_name = "UNIT", value_parser = import::unit)]
+    unit: Option<i64>,
     /// Write JUnit XML to this file as well
     #[arg(long, value_name = "FILE.xml")]
     junit: Option<PathBuf>,
@@ -56,8 +59,9 @@ pub struct Args {
 }
 
 pub fn run(mut args: Args) -> CommandResult {
+    let options = recording::ImportOptions { unit_ns: args.unit, ..Default::default() };
     let mut baseline: Vec<PathBuf> = args.baseline.take().into_iter().collect();
-    let _made = import::in_place([&mut args.recordings, &mut baseline])?;
+    let _made = import::in_place([&mut args.recordings, &mut baseline], options)?;
     let args = &args;
     let junit = args.junit.as_deref().map(|path| (path, FileKind::Junit));
     overwrite::refuse_foreign(junit, args.force)?;

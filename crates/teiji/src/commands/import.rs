@@ -39,7 +39,7 @@ const HELP: &str = "report, show, compare and gate read such files directly too.
                     does not hold, such as the order of its values, is unknown in the recording, \
                     and judged as not enough evidence";
 
-fn unit(text: &str) -> Result<i64, String> {
+pub fn unit(text: &str) -> Result<i64, String> {
     match text {
         "ns" => Ok(1),
         "us" | "µs" => Ok(1_000),
@@ -192,6 +192,7 @@ pub struct ForOneCall(
 /// Puts recordings in the place of files with outputs of other programs among these paths.
 pub fn in_place<'p>(
     lists: impl IntoIterator<Item = &'p mut Vec<PathBuf>>,
+    options: ImportOptions,
 ) -> Result<ForOneCall, Failure> {
     let mut folder: Option<ScratchFolder> = None;
     let mut names = Names::default();
@@ -212,7 +213,7 @@ pub fn in_place<'p>(
                 ),
             };
             let to = scratch.path().join("imported");
-            let found = imported(&path, &to, ImportOptions::default(), true)?;
+            let found = imported(&path, &to, options, true)?;
             for one in &found {
                 let place = scratch.path().join(names.of(&path, one, found.len()));
                 fs::rename(&one.recording, &place)

@@ -66,7 +66,7 @@ struct Report {
 }
 
 pub fn run(mut args: Args) -> CommandResult {
-    let _made = import::in_place([&mut args.recordings])?;
+    let _made = import::in_place([&mut args.recordings], Default::default())?;
     let args = &args;
     overwrite::check_page_name(&args.output)?;
     let page = (args.output.as_path(), FileKind::Page);

@@ -54,7 +54,7 @@ pub struct Args {
 
 pub fn run(mut args: Args) -> CommandResult {
     let named = args.recordings.clone();
-    let _made = import::in_place([&mut args.recordings])?;
+    let _made = import::in_place([&mut args.recordings], Default::default())?;
     let args = &args;
     let is_text = !(args.csv || args.md || args.json);
     if named::has_folder(&args.recordings) {

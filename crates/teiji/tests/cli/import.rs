@@ -75,9 +75,13 @@ fn files_stand_where_recordings_do() {
         ("late==0", 3),
         ("p99.9<20us", 3),
     ] {
-        let output = place.teiji(&format!("gate hist.txt --limit {limit}"));
+        let output = place.teiji(&format!("gate hist.txt --unit us --limit {limit}"));
         assert_eq!(output.code, Some(code), "{limit}: {output:?}");
+        let output = place.teiji(&format!("gate hist.txt --limit {limit}"));
+        assert_eq!(output.code, Some(3), "nothing says the unit: {limit}: {output:?}");
     }
+    let samples = place.well("show log.md").out;
+    assert!(!samples.contains("on time"), "{samples}");
     let output = place.well("compare hist.txt log.md --anyway").out;
     assert!(output.contains("not compared"), "{output}");
     let output = place.teiji("gate hist.txt --baseline log.md");

@@ -70,7 +70,12 @@ fn columns_of_every_probe_are_explained_in_japanese() {
                 columns += 1;
             }
             let is_of_activations = document.text("/probe/rows") == "activations";
-            assert_eq!(page.contains("起床"), is_of_activations, "{} {flags}: {page}", probe.name);
+            assert_eq!(
+                page.contains("**起床**"),
+                is_of_activations,
+                "{} {flags}: {page}",
+                probe.name
+            );
             assert!(is_of_activations || page.contains("## 測定した量"), "{page}");
         }
     }

@@ -338,7 +338,9 @@ fn probes_are_listed() {
             assert!(!place.well("measure --help").out.contains(&format!("{option} <")), "{option}");
             let beside = place.well(&format!("measure --help --probe={name}")).out;
             let options = beside.split("Options of the probe ").nth(1).unwrap();
-            assert!(alone.contains(options.trim_end()), "{options} in {alone}");
+            // Broken at other columns.
+            let in_words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(in_words(&alone).contains(&in_words(options)), "{options} in {alone}");
         }
     }
     // What is typed as it stands there begins to measure, where this machine can.
