@@ -61,7 +61,7 @@ impl Recording {
 
     /// By which it is shown: the output of another program that is a recording for one call only by
     /// the name of its file.
-    fn shown_path(&self) -> PathBuf {
+    pub fn shown_path(&self) -> PathBuf {
         let is_scratch = |folder: &Path| {
             let name = folder.file_name().unwrap_or_default();
             name.to_string_lossy().starts_with(system::ScratchFolder::PREFIX)

@@ -17,6 +17,9 @@ use std::path::PathBuf;
 
 /// Samples of all threads together that are kept before they are written.
 const MAX_KEPT: usize = 1 << 16;
+/// Threads of an output at most: more than the CPUs of most machines, and what is judged of each
+/// takes some MB.
+const MAX_THREADS: usize = 1_024;
 /// Threads that may have a file of samples each.
 const MAX_FILES: usize = 512;
 /// Lines that are kept of what an output says, and characters of each.
@@ -187,8 +190,8 @@ impl Output {
     /// # Errors
     /// When no run has so many.
     pub(crate) fn thread(&mut self, index: usize) -> Result<&mut Measured, ImportError> {
-        if index >= plan::MAX_THREADS {
-            let why = format!("thread {index}: no run has more than {}", plan::MAX_THREADS);
+        if index >= MAX_THREADS {
+            let why = format!("thread {index}: no more than {MAX_THREADS} are read");
             return Err(ImportError::at(self.line, why));
         }
         if self.threads.len() <= index {

@@ -63,7 +63,9 @@ type Opened<'a> = dyn Fn(&Path) -> Result<(Recording, PathBuf), RecordingError> 
 
 /// As it is.
 pub fn with_names(path: &Path) -> Result<(Recording, PathBuf), RecordingError> {
-    Ok((Recording::open(path)?, path.to_owned()))
+    let recording = Recording::open(path)?;
+    let shown = recording.shown_path();
+    Ok((recording, shown))
 }
 
 /// With each thread's confidence intervals and tail, and limits held against each recording.

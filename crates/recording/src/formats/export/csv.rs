@@ -4,6 +4,7 @@
 use super::ExportError;
 use crate::{Recording, each_row};
 use model::Detail;
+use stats::Bucket;
 use std::io::{self, BufWriter, Write};
 
 /// A row for each activation that was due, or for each event. `cell` makes a text of the recording
@@ -85,7 +86,12 @@ pub fn export_histogram(
             recorded.beside.get(place).map(|beside| beside.columns.as_slice()).unwrap_or_default();
         for (column, statistics) in probe.columns.iter().zip([judged].into_iter().chain(further)) {
             let name = cell(&column.name);
-            for bucket in statistics.histogram.buckets() {
+            // Of a histogram alone its own buckets, which may be wider than ours or narrower.
+            let buckets: Vec<Bucket> = match thread.detail {
+                Detail::Histogram => thread.histogram_ns.buckets.clone(),
+                Detail::Samples | Detail::Figures => statistics.histogram.buckets().collect(),
+            };
+            for bucket in buckets {
                 let (index, cpu) = (thread.index, probe.cpu_text(thread));
                 writeln!(
                     out,
