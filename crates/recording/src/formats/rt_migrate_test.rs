@@ -218,7 +218,8 @@ fn iterations(tasks: &[Task]) -> Option<u64> {
     for task in tasks {
         // The total was at most 1 µs more, and the mean as well.
         let (total, mean) = (task.total / 1_000, task.mean / 1_000);
-        from = from.max(total / (mean.checked_add(1)?) + 1);
+        (mean >= 0).then_some(())?;
+        from = from.max(total / (mean + 1) + 1);
         if mean > 0 {
             to = to.min(total.checked_add(1)? / mean);
         }
@@ -271,6 +272,20 @@ mod tests {
         assert_eq!(iterations(&[of(3, 0)]), None);
         assert_eq!(iterations(&[of(1_000, 50)]), Some(20));
         assert_eq!(iterations(&[of(10_000, 5)]), None);
+    }
+
+    #[test]
+    fn a_negative_mean_divides_by_nothing() {
+        let tasks = |mean: &str| {
+            format!(
+                "Parent pid: 1\n Task 0 (prio 2) (pid 2):\n Max: 9 us\n Min: 0 us\n Tot: 9 us\n \
+                 Avg: {mean} us\n"
+            )
+        };
+        let why = "line 1: how many iterations there were does not follow from the figures";
+        for mean in ["-1", "-2", "-9223372036854775"] {
+            assert_eq!(refused(&tasks(mean)), why);
+        }
     }
 
     #[test]
