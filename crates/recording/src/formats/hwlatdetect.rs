@@ -117,6 +117,9 @@ impl Samples {
         if sample.time_ns < last {
             return Err("the sample is earlier than the one above".to_owned());
         }
+        let Some(since) = sample.time_ns.checked_sub(first) else {
+            return Err("the sample is centuries after the first".to_owned());
+        };
         self.times = Some((first, sample.time_ns));
         let gap = sample.inner_ns.max(sample.outer_ns);
         self.count += 1;
@@ -126,7 +129,7 @@ impl Samples {
         let cpu = sample.cpu;
         let thread = *self.threads.entry(cpu.map(|cpu| cpu.0)).or_insert(next);
         output.thread(thread).map_err(|error| error.to_string())?.cpu = cpu;
-        self.last = (thread, sample.time_ns - first, gap);
+        self.last = (thread, since, gap);
         Ok(())
     }
 }
@@ -259,6 +262,14 @@ mod tests {
         );
         let document = imported(&text).remove(0).document;
         assert_eq!(document.warnings.len(), 2, "{:?}", document.warnings);
+    }
+
+    #[test]
+    fn times_too_far_apart() {
+        assert_eq!(
+            refused("ts: -9000000000.5, inner:17, outer:1\nts: 9000000000.5, inner:1, outer:1\n"),
+            "line 2: the sample is centuries after the first"
+        );
     }
 
     #[test]
