@@ -133,7 +133,7 @@ fn table(lines: &mut Lines<'_>) -> Result<Table, ImportError> {
             continue;
         }
         let Some(bucket) = Bucket::parse(line) else { break };
-        let is_wide = bucket.upper.is_none_or(|upper| upper == bucket.lower + WIDTH - 1);
+        let is_wide = bucket.upper.is_none_or(|upper| upper - bucket.lower == WIDTH - 1);
         if !is_wide || bucket.lower % WIDTH != 0 || bucket.lower > MAX_BUCKETS * WIDTH {
             return Err(lines.error("it is no bucket of queuelat, which are 100 ns wide"));
         }
@@ -243,6 +243,10 @@ mod tests {
         );
         assert_eq!(
             refused("[0 - 99] = 1\n[100 - 299] = 1\n"),
+            "line 2: it is no bucket of queuelat, which are 100 ns wide"
+        );
+        assert_eq!(
+            refused("[0 - 99] = 1\n[9223372036854775800 - 9223372036854775807] = 1\n"),
             "line 2: it is no bucket of queuelat, which are 100 ns wide"
         );
         assert_eq!(refused("[0 - 99] = 1\n"), "line 2: the table ends before its last bucket");
