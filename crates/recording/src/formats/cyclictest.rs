@@ -146,9 +146,10 @@ fn interval_of_thread(line: &str) -> Option<i64> {
 /// Gives each thread the interval that it really had, where that follows from what was printed.
 fn intervals(output: &mut Output, printed: &[i64]) -> Result<(), ImportError> {
     if let [first, second, ..] = printed {
-        let distance = second - first;
+        let distance = second.checked_sub(*first);
         for (index, interval) in printed.iter().enumerate() {
-            output.thread(index)?.interval = Some(Nanos(interval - distance)).filter(|ns| ns.0 > 0);
+            let real = distance.and_then(|distance| interval.checked_sub(distance));
+            output.thread(index)?.interval = real.filter(|ns| *ns > 0).map(Nanos);
         }
     } else if let [only] = printed {
         output.say("Thread 0 Interval, which is larger by the distance", &only.to_string());
@@ -258,6 +259,7 @@ fn beside(line: &str, output: &mut Output) -> bool {
 mod tests {
     use super::*;
     use crate::formats::tests::{figures, imported, refused};
+    use model::Unknown;
 
     #[test]
     fn a_sample_is_three_numbers() {
@@ -439,6 +441,14 @@ mod tests {
         assert!(warnings.contains(r#"stated: "7.000 us", found: "220.000 us""#), "{warnings}");
         let document = imported(&text.replace("220", "7")).remove(0).document;
         assert_eq!(document.warnings, Vec::new());
+    }
+
+    #[test]
+    fn printed_intervals_too_far_apart() {
+        let text = "Max CPUs = 2\nThread 0 Interval: -9000000000000000\nThread 1 Interval: \
+                    9000000000000000\n 0: 0: 25\n 1: 0: 235\n 0: 1: 26\n 1: 1: 26\n";
+        let document = imported(text).remove(0).document;
+        assert!(document.imported.as_ref().unwrap().lacks(Unknown::Interval));
     }
 
     #[test]
