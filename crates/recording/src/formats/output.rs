@@ -471,7 +471,7 @@ impl Output {
         unknown.sort_unstable();
         let interval = |index: usize| threads.get(index).map(|thread| thread.interval_ns);
         let distance = match (interval(0), interval(1)) {
-            (Some(first), Some(second)) => Nanos((second.0 - first.0).max(0)),
+            (Some(first), Some(second)) => Nanos(second.0.saturating_sub(first.0).max(0)),
             _ => Nanos::ZERO,
         };
         let is_even = threads.iter().enumerate().all(|(index, thread)| {

@@ -94,3 +94,13 @@ fn what_no_run_can_have_is_refused() {
     );
     assert_eq!(refused("0:0:90000000000000\n0:1:7\n"), "line 1: thread 0: no latency is so large");
 }
+
+/// Sums of what a stranger wrote do not overflow.
+#[test]
+fn intervals_too_far_apart_are_refused() {
+    let line = |thread: usize, interval: &str| {
+        format!("T: {thread} (1) P:80 I:{interval} C: 9 Min: 1 Act: 2 Avg: 3 Max: 5\n")
+    };
+    let text = format!("{}{}", line(0, "-9000000000000000"), line(1, "9000000000000000"));
+    assert_eq!(refused(&text), "line 1: run.interval_ns is more than any run can have");
+}
