@@ -574,7 +574,7 @@ impl Measured {
                 Some(last) if last.upper >= lower && (last.lower, last.upper) != (lower, upper) => {
                     return Err(error(format!("two buckets hold {lower} ns")));
                 }
-                Some(last) if last.lower == lower => last.count += count,
+                Some(last) if last.lower == lower => last.count = last.count.saturating_add(count),
                 _ => buckets.push(bucket),
             }
         }

@@ -104,3 +104,12 @@ fn intervals_too_far_apart_are_refused() {
     let text = format!("{}{}", line(0, "-9000000000000000"), line(1, "9000000000000000"));
     assert_eq!(refused(&text), "line 1: run.interval_ns is more than any run can have");
 }
+
+#[test]
+fn buckets_that_add_up_to_more_than_any_run_are_refused() {
+    let most = "5,9007199254740992\n".repeat(2_049);
+    assert_eq!(
+        refused(&format!("latency_us,count\n{most}")),
+        "line 1: thread 0: the histogram holds more than any run"
+    );
+}
