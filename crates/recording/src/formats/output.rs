@@ -581,6 +581,9 @@ impl Measured {
         if let Some((count, from)) = self.beyond.filter(|(count, _)| *count > 0) {
             let last = buckets.last().map_or(i64::MIN, |bucket| bucket.upper);
             let lower = from.max(last.saturating_add(1));
+            if lower > MAX_NS {
+                return Err(error("no latency is so large".to_owned()));
+            }
             let upper = match stated.max.filter(|max| *max >= lower) {
                 Some(max) => max,
                 None => {

@@ -113,3 +113,11 @@ fn buckets_that_add_up_to_more_than_any_run_are_refused() {
         "line 1: thread 0: the histogram holds more than any run"
     );
 }
+
+#[test]
+fn values_beyond_a_histogram_that_no_latency_can_have_are_refused() {
+    let text = "# Histogram\n000001 000005\n9100000000000 000000\n# Total: 000000005\n\
+                # Min Latencies: 00001\n# Avg Latencies: 00001\n# Max Latencies: 00001\n\
+                # Histogram Overflows: 00002\n";
+    assert_eq!(refused(text), "line 1: thread 0: no latency is so large");
+}
