@@ -72,6 +72,8 @@ pub struct SampleWriter {
     next_row: u64,
     long: Option<Stream>,
     long_values: [Vec<i64>; 3],
+    /// Whether the file says something else of itself than when it was begun.
+    is_relabelled: bool,
 }
 
 impl SampleWriter {
@@ -100,6 +102,7 @@ impl SampleWriter {
             next_row: 0,
             long: None,
             long_values: Default::default(),
+            is_relabelled: false,
         })
     }
 
@@ -231,11 +234,18 @@ impl SampleWriter {
             self.columns.len(),
             if self.times.is_some() { RowKind::Events } else { RowKind::Activations },
         );
-        if self.stream.bytes() > self.next_row * max / 100 {
+        if self.is_relabelled {
+            coalesce(&self.stream)?;
+        } else if self.stream.bytes() > self.next_row * max / 100 {
             // The file is whole as it is; if the disk is too full for a better one, it stays.
             let _ = coalesce(&self.stream);
         }
         Ok(())
+    }
+
+    /// Lets the file say of itself, once it is finished, what is known of its thread by now.
+    pub(crate) fn relabel(&mut self, thread: &Thread) {
+        self.is_relabelled |= self.stream.relabel(labels(thread));
     }
 
     /// The files there are so far, for the syncer. Another may come with the first latency beyond

@@ -6,6 +6,7 @@ use crate::column::Column;
 use crate::decoder::{Broken, Decoder};
 use crate::message::{Schema, write_batch, write_end, write_schema};
 use crate::sums::{SumsWriter, sums_path};
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -74,6 +75,11 @@ impl Stream {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Changes what the file says of itself, which [`coalesce`] then writes. Whether it differs.
+    pub(crate) fn relabel(&mut self, labels: BTreeMap<String, String>) -> bool {
+        std::mem::replace(&mut self.schema.labels, labels) != self.schema.labels
     }
 
     /// Bytes of whole batches in the file.

@@ -444,6 +444,15 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_that_stands_below_lost_samples() {
+        let text = "0:0:25\n0:1:26\n0:5:27\n0:6:28\nT: 0 (7) P:80 I:1500 C: 7 Min: 25 Act: 28 \
+                    Avg: 26 Max: 28\n";
+        let document = imported(text).remove(0).document;
+        assert_eq!(document.threads[0].interval_ns, Nanos(1_500_000));
+        assert_eq!(document.threads[0].latency_ns.unwrap().count, 4);
+    }
+
+    #[test]
     fn printed_intervals_too_far_apart() {
         let text = "Max CPUs = 2\nThread 0 Interval: -9000000000000000\nThread 1 Interval: \
                     9000000000000000\n 0: 0: 25\n 1: 0: 235\n 0: 1: 26\n 1: 1: 26\n";

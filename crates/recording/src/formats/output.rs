@@ -347,8 +347,12 @@ impl Output {
             return Err(ImportError::at(self.line, "some threads have samples, and some have not"));
         }
         self.write_samples()?;
-        for (writer, thread) in self.writers.iter_mut().zip(&self.threads) {
+        let known: Vec<Thread> =
+            (0..self.writers.len()).map(|index| self.document_thread(index)).collect();
+        for ((writer, thread), known) in self.writers.iter_mut().zip(&self.threads).zip(&known) {
             if let Some(writer) = writer {
+                // Lines below the samples may have said more of the thread.
+                writer.relabel(known);
                 writer.finish(thread.written)?;
             }
         }
