@@ -90,13 +90,19 @@ struct Table {
     times: Option<(i64, i64)>,
 }
 
-/// Reads it.
-pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportError> {
-    let begin = lines.number();
+/// The next lines, as many as show how a table is laid out.
+fn ahead(lines: &mut Lines<'_>) -> Result<Vec<String>, ImportError> {
     let mut ahead = Vec::new();
     for behind in 0..MAX_ABOVE + ROWS_ALIKE {
         ahead.extend(lines.peek_behind(behind)?.map(str::to_owned));
     }
+    Ok(ahead)
+}
+
+/// Reads it.
+pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportError> {
+    let begin = lines.number();
+    let ahead = ahead(lines)?;
     let ahead: Vec<&str> = ahead.iter().map(String::as_str).collect();
     let Some(layout) = Layout::of(&ahead) else { return Ok(()) };
     let (is_named, is_at_start) = (layout.is_named(), import.is_at_start());
@@ -215,26 +221,30 @@ impl Table {
         let separator = self.layout.separator;
         // Rows that are not read before it is known how their numbers are written.
         let (mut open, mut bytes): (Vec<(u64, String)>, usize) = (Vec::new(), 0);
+        // Of a table that something names an empty line may be its end.
+        let mut empty = None;
         while let Some(line) = lines.peek()? {
             let text = line.trim();
-            if text.is_empty() && is_named {
-                break;
+            if text.is_empty() {
+                empty.get_or_insert_with(|| lines.number());
+                lines.advance();
+                continue;
             }
-            if text.is_empty() || is_comment(text) || is_rule(text) {
+            if is_comment(text) || is_rule(text) {
                 lines.advance();
                 continue;
             }
             let fields = separator.row(line).filter(|fields| self.is_row(fields));
             let Some(fields) = fields else {
-                let is_damaged = separator.0.is_some() && separator.is_in(line)
-                    || text
-                        .starts_with(|first: char| first.is_ascii_digit() || "+-.".contains(first));
-                if is_named && !is_damaged {
+                let is_fence = text.starts_with("```");
+                if is_named && (is_fence || empty.is_some() && self.is_other_text(lines)?) {
                     break;
                 }
-                let fields = self.layout.fields;
-                return Err(lines.error(format!("the row is not {fields} numbers as those above")));
+                return Err(lines.error(self.misfit()));
             };
+            if let Some(empty) = empty.filter(|_| is_named) {
+                return Err(ImportError::at(empty, self.misfit()));
+            }
             let learned = fields.iter().filter(|field| !field.is_empty());
             let learned = learned.into_iter().try_for_each(|field| self.notation.learn(field));
             if let Err(why) = learned {
@@ -252,6 +262,30 @@ impl Table {
             bytes = 0;
         }
         self.take(&mut open)
+    }
+
+    /// Whether what follows an empty line is text that goes on without rows of this table, or a
+    /// table of its own.
+    fn is_other_text(&self, lines: &mut Lines<'_>) -> Result<bool, ImportError> {
+        let ahead = ahead(lines)?;
+        let ahead: Vec<&str> = ahead.iter().map(String::as_str).collect();
+        if Layout::of(&ahead).is_some_and(|layout| layout.is_named()) {
+            return Ok(true);
+        }
+        let separator = self.layout.separator;
+        let is_row = |line: &&str| separator.row(line).is_some_and(|fields| self.is_row(&fields));
+        let is_text = ahead.first().is_some_and(|line| {
+            let text = line.trim();
+            text.contains(' ')
+                && !text.starts_with(|first: char| {
+                    first.is_ascii_digit() || "+-.,;|<>\"".contains(first)
+                })
+        });
+        Ok(is_text && !ahead.iter().any(is_row))
+    }
+
+    fn misfit(&self) -> String {
+        format!("the row is not {} numbers as those above", self.layout.fields)
     }
 
     fn is_row(&self, fields: &[&str]) -> bool {

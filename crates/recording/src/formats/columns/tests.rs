@@ -205,3 +205,25 @@ fn what_is_damaged_is_named_with_its_line() {
     let large = in_unit(&(rows.join("\n") + "\n11 99999999999999999\n"), 1).unwrap_err();
     assert_eq!(large, "line 1: thread 1: no latency is so large");
 }
+
+/// Rows of which some would be left out without a word.
+#[test]
+fn no_table_ends_at_what_may_be_one_of_its_rows() {
+    let rows = ["11", "12", "10", "13", "12"];
+    for row in ["timeout", "nan", "NA", "\"\"", ">500", "OVERRUN", "the end"] {
+        assert_eq!(
+            refused(&(table("latency_us", &rows) + row + "\n9000\n")),
+            "line 7: the row is not 1 numbers as those above",
+            "{row}"
+        );
+        assert!(refused(&(table("latency_us", &rows) + row + "\n")).starts_with("line 7: "));
+        let behind = table("latency_us", &rows) + "\n" + row + "\n9000\n";
+        assert!(refused(&behind).starts_with("line 8: the row is not"), "{row}");
+    }
+    let gap = table("latency_us", &rows) + "\n9000\n12\n";
+    assert_eq!(refused(&gap), "line 7: the row is not 1 numbers as those above");
+    for end in ["\n\n", "\nThat was the test.\n", "```\nSome text.\n"] {
+        assert_eq!(figures(&only(&(table("latency_us", &rows) + end))), [(5, 10_000, 13_000)]);
+    }
+    assert_eq!(imported(&[table("latency_us", &rows), table("b_us", &rows)].join("\n")).len(), 2);
+}
