@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a command line of cyclictest says of its run.
+//! Command lines in texts, and what one of cyclictest says of its run.
 
 use super::numbers::decimal;
 use plan::{Nanos, Policy, Scheduling};
@@ -80,4 +80,192 @@ fn value(words: &[String], letter: char, long: &str) -> Found {
         }
     }
     Found::Nothing
+}
+
+/// The words of a command that calls this program, its name the first: where the line is such a
+/// command and nothing else, behind a prompt or at its beginning. Prose that names it is none.
+pub(crate) fn command(line: &str, program: &str) -> Option<Vec<String>> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let words = &words[prompt(&words).unwrap_or(0)..];
+    let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let at = words.iter().position(|word| name(word) == program)?;
+    let is_before = |word: &&str| {
+        let is_mask = |part: &str| part.chars().all(|letter| letter.is_ascii_hexdigit());
+        let is_number = word.starts_with(|first: char| first.is_ascii_digit())
+            && word.strip_prefix("0x").unwrap_or(word).split(['-', ',', ':']).all(is_mask);
+        word.starts_with('-') || is_number || WRAPPERS.contains(&name(word).as_str())
+    };
+    let is_wrapped = match words[..at].first() {
+        Some(first) => {
+            WRAPPERS.contains(&name(first).as_str()) && words[..at].iter().all(is_before)
+        }
+        None => true,
+    };
+    // Of more than one command, or one that goes on elsewhere, it is not known what printed.
+    let is_plain = |word: &&str| {
+        !word.contains([';', '|', '&', '<', '>', '`', '$', '\\']) && !word.starts_with('#')
+    };
+    let last = words.last().filter(|last| !last.ends_with([':', '.', ',']))?;
+    let is_command = is_wrapped && words.iter().all(is_plain) && name(last) != program;
+    is_command.then(|| words[at..].iter().map(|word| (*word).to_owned()).collect())
+}
+
+/// Programs that call another.
+const WRAPPERS: [&str; 10] =
+    ["sudo", "doas", "taskset", "chrt", "nice", "nohup", "time", "timeout", "numactl", "stdbuf"];
+
+/// How many of the words of a line are the prompt of a shell, or say that a command follows.
+fn prompt(words: &[&str]) -> Option<usize> {
+    let label = words.iter().take(3).position(|word| word.ends_with(':'));
+    if let Some(at) = label.filter(|at| LABELS.contains(&words[..=*at].join(" ").as_str())) {
+        return Some(at + 1);
+    }
+    let at = words.iter().take(3).position(|word| word.ends_with(['$', '#', '>']))?;
+    (at == 0 || words[0].contains('@')).then_some(at + 1)
+}
+
+const LABELS: [&str; 5] = ["cmd:", "cmd to run:", "command:", "Command:", "command line:"];
+
+/// Whether a line is surely one that was typed.
+pub(crate) fn is_typed(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let of_shell = |words: &[&str]| words[0].contains('@') || words[0].ends_with('$');
+    prompt(&words).is_some_and(|at| of_shell(&words) && at < words.len())
+}
+
+/// Whether a text has the name of a program in it, or a path to it.
+pub(crate) fn names(line: &str, program: &str) -> bool {
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || ['-', '_'].contains(&letter);
+    line.split(|letter| !is_name(letter)).any(|word| word == program)
+}
+
+/// The options of a program whose values are ns where it is told so.
+pub(crate) struct Options {
+    /// Letters without a value, and those with one.
+    pub flags: &'static str,
+    pub valued: &'static str,
+    /// Letters whose value may be left out, or be the next word.
+    pub optional: &'static str,
+}
+
+/// Those of cyclictest of every version that mean the same in each.
+pub(crate) const OF_CYCLICTEST: Options =
+    Options { flags: "BCEIMNPQRSUWXfmnqrsuvwx", valued: "ADFHTObcdhilopy", optional: "at" };
+
+/// Those of jitterdebugger.
+pub(crate) const OF_JITTERDEBUGGER: Options =
+    Options { flags: "Nvh", valued: "Dabcfilop", optional: "" };
+
+impl Options {
+    /// Whether a command asks for values in ns (`-N`, `--nsecs`), as getopt reads it; none where
+    /// any word of it is not understood.
+    pub(crate) fn is_in_ns(&self, words: &[String]) -> Option<bool> {
+        let mut is_in_ns = false;
+        let mut words = words.iter().skip(1).map(String::as_str).peekable();
+        while let Some(word) = words.next() {
+            if let Some(long) = word.strip_prefix("--") {
+                match long {
+                    "ns" | "nse" | "nsec" | "nsecs" => is_in_ns = true,
+                    "" | "n" => return None,
+                    // Its value may follow.
+                    _ if !long.contains('=') => {
+                        words.next_if(|next| !next.starts_with('-'));
+                    }
+                    _ => {}
+                }
+                continue;
+            }
+            let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty())?;
+            for (at, letter) in letters.char_indices() {
+                let is_last = letters.len() == at + letter.len_utf8();
+                if self.flags.contains(letter) {
+                    is_in_ns |= letter == 'N';
+                } else if self.valued.contains(letter) {
+                    if is_last {
+                        words.next()?;
+                    }
+                    break;
+                } else if self.optional.contains(letter) {
+                    if is_last {
+                        words.next_if(|next| next.starts_with(|one: char| one.is_ascii_digit()));
+                    }
+                    break;
+                } else {
+                    return None;
+                }
+            }
+        }
+        Some(is_in_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Option<String> {
+        command(line, "cyclictest").map(|words| words.join(" "))
+    }
+
+    #[test]
+    fn a_command_is_a_line_of_its_own() {
+        for line in [
+            "cyclictest -N -q",
+            "$ cyclictest -N -q",
+            "root@board:~# cyclictest -N -q",
+            "[root@board ~]# ./rt-tests/cyclictest -N -q",
+            "# sudo taskset -c 1-3 chrt -f 80 /usr/bin/cyclictest -N -q",
+            "cmd to run: cyclictest -N -q",
+        ] {
+            let found = words(line).unwrap_or_else(|| panic!("{line}"));
+            assert_eq!(found.rsplit('/').next(), Some("cyclictest -N -q"), "{line}");
+        }
+        for line in [
+            "We ran cyclictest -N -q",
+            "as with cyclictest -N",
+            "cyclictest -N is not used:",
+            "the output of `cyclictest -N`",
+            "$ cyclictest -N > log; cat log",
+            "$ cyclictest -q | tee -a log",
+            "$ cat log # cyclictest -N",
+            "$ cyclictest -q # not -N",
+            "$ cyclictest -q \\",
+            "$ cyclictest $OPTIONS",
+            "$ cat > cyclictest -N",
+            "$ apt install cyclictest -N",
+            "cyclictest: -N",
+            "# cyclictest",
+        ] {
+            assert_eq!(words(line), None, "{line}");
+        }
+        assert!(names("see /opt/cyclictest, version 2", "cyclictest"));
+        assert!(!names("cyclictest-csv", "cyclictest"));
+    }
+
+    #[test]
+    fn values_in_ns_as_getopt_has_them() {
+        let of = |options: &Options, line: &str| {
+            options.is_in_ns(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
+        };
+        for (line, expected) in [
+            ("cyclictest -mNp80 -q", Some(true)),
+            ("cyclictest -qN -t2 -h 100000", Some(true)),
+            ("cyclictest -t2 -p 80 -i 1000", Some(false)),
+            ("cyclictest -t 2 -a 0-3 --prio 80 -S", Some(false)),
+            ("cyclictest -FN -q", Some(false)),
+            ("cyclictest -o N", Some(false)),
+            ("cyclictest --nsec -q", Some(true)),
+            ("cyclictest --ns", Some(true)),
+            ("cyclictest --nsecs", Some(true)),
+            ("cyclictest --n", None),
+            ("cyclictest -q was run with -N", None),
+            ("cyclictest -qZN", None),
+            ("cyclictest -q -p", None),
+        ] {
+            assert_eq!(of(&OF_CYCLICTEST, line), expected, "{line}");
+        }
+        assert_eq!(of(&OF_JITTERDEBUGGER, "jitterdebugger -vNp 80"), Some(true));
+        assert_eq!(of(&OF_JITTERDEBUGGER, "jitterdebugger -o N"), Some(false));
+        assert_eq!(of(&OF_JITTERDEBUGGER, "jitterdebugger --nsec"), Some(true));
+    }
 }

@@ -2,6 +2,7 @@
 //! cyclictest of every version: the lines it draws again and again, its histogram, the samples of
 //! `-v`, and what it prints beside them. All of one run is one output.
 
+use super::command_line::OF_CYCLICTEST;
 use super::histogram::{histogram, is_histogram, is_of_histogram, row};
 use super::numbers::{decimal, whole};
 use super::thread_line::{Broken, ThreadLine, read_all};
@@ -43,14 +44,10 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     let mut unit_ns = import.unit_ns(1_000);
     output.is_of_unknown_unit = import.is_unit_open();
     if let Some(words) = import.command("cyclictest", lines.number()) {
-        let is_in_ns = |word: &String| {
-            word == "--nsecs"
-                || (word.starts_with('-') && !word.starts_with("--"))
-                    && word.chars().skip(1).all(char::is_alphabetic)
-                    && word.contains('N')
-        };
-        if import.is_unit_open() {
-            unit_ns = if words.iter().any(is_in_ns) { 1 } else { 1_000 };
+        if import.is_unit_open()
+            && let Some(is_in_ns) = OF_CYCLICTEST.is_in_ns(&words)
+        {
+            unit_ns = if is_in_ns { 1 } else { 1_000 };
             output.is_of_unknown_unit = false;
         }
         output.command_line = words;
@@ -398,10 +395,23 @@ mod tests {
         assert_eq!(document.warnings, Vec::new());
     }
 
+    #[test]
+    fn intervals_that_are_none() {
+        let text = "Thread 0 Interval: -9000000000000000\nThread 1 Interval: 9000000000000000\n\
+                    \x20      0:       0:      25\n       0:       1:      26\n\
+                    \x20      1:       0:      25\n       1:       1:      26\n";
+        let document = imported(&format!("Max CPUs = 2\n{text}")).remove(0).document;
+        assert!(document.imported.as_ref().unwrap().lacks(model::Unknown::Interval));
+    }
+
     /// Nothing but the command line says that values are in ns.
     #[test]
     fn values_in_ns() {
         let text = include_str!("samples/cyclictest-2.4-nh.txt");
+        for prose in ["without cyclictest -N\n", "cyclictest -q\n$ cyclictest -qN\n"] {
+            let document = imported(&format!("{prose}{text}")).remove(0).document;
+            assert!(document.imported.as_ref().unwrap().lacks(model::Unknown::Unit), "{prose}");
+        }
         let document =
             imported(&format!("# cyclictest -qN -t2 -h 100000\n{text}")).remove(0).document;
         assert_eq!(

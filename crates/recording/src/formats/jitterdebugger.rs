@@ -2,6 +2,7 @@
 //! jitterdebugger: the lines that it draws, results.json of every version, and its samples as they
 //! are (samples.raw) and as CSV. What results.json calls a CPU is the number of a thread.
 
+use super::command_line::OF_JITTERDEBUGGER;
 use super::json::{self, SysInfo};
 use super::numbers::{decimal, whole};
 use super::thread_line::{ThreadLine, read_all};
@@ -52,8 +53,9 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     let mut unit_ns = import.unit_ns(1_000);
     output.is_of_unknown_unit = import.is_unit_open();
     if let Some(words) = import.command("jitterdebugger", lines.number()) {
-        if import.is_unit_open() {
-            let is_in_ns = words.iter().any(|word| word == "-N" || word == "--nsec");
+        if import.is_unit_open()
+            && let Some(is_in_ns) = OF_JITTERDEBUGGER.is_in_ns(&words)
+        {
             unit_ns = if is_in_ns { 1 } else { 1_000 };
             output.is_of_unknown_unit = false;
         }

@@ -357,12 +357,15 @@ impl Import<'_> {
     /// The command line of a program that stands just before its output at this line, as after the
     /// prompt of a shell.
     pub(crate) fn command(&self, program: &str, line: u64) -> Option<Vec<String>> {
-        let is_called = |word: &&str| word.rsplit('/').next() == Some(program);
         let near = self.before.iter().rev().filter(|(at, _)| line - at <= COMMAND_WITHIN);
-        near.map(|(_, text)| text.split_whitespace().collect::<Vec<&str>>()).find_map(|words| {
-            let first = words.iter().position(is_called)?;
-            Some(words[first..].iter().map(|word| (*word).to_owned()).collect())
-        })
+        let near: Vec<&str> = near.map(|(_, text)| text.as_str()).collect();
+        let mut naming = (0..near.len()).filter(|at| command_line::names(near[*at], program));
+        // Where two lines name it, or another command was called since, it is not sure which.
+        let (at, None) = (naming.next()?, naming.next()) else { return None };
+        if near[..at].iter().any(|line| command_line::is_typed(line)) {
+            return None;
+        }
+        command_line::command(near[at], program)
     }
 
     /// Whether nothing but what was just read stands in the file so far.
