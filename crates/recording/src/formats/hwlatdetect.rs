@@ -289,6 +289,10 @@ mod tests {
             "line 2: the sample is not complete"
         );
         assert_eq!(
+            refused("ts: -9000000000, inner:1, outer:1\nts: 9000000000, inner:1, outer:1\n"),
+            "line 2: the sample is centuries after the first"
+        );
+        assert_eq!(
             refused("ts: 10.5, inner:17, outer:1\nts: 9.5, inner:17, outer:1\n"),
             "line 2: the sample is earlier than the one above"
         );

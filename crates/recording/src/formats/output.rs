@@ -609,10 +609,10 @@ impl Measured {
         let (Some(first), Some(last)) = (buckets.first().copied(), buckets.last().copied()) else {
             return Err(error("the histogram is empty".to_owned()));
         };
-        let count: u64 = buckets.iter().map(|bucket| bucket.count).fold(0, u64::saturating_add);
-        if count > 1 << 53 {
+        let count = buckets.iter().try_fold(0_u64, |sum, bucket| sum.checked_add(bucket.count));
+        let Some(count) = count.filter(|count| *count <= 1 << 53) else {
             return Err(error("the histogram holds more than any run".to_owned()));
-        }
+        };
         if let Some(stated) = stated.count.filter(|stated| *stated != count) {
             contradictions.push(("number of samples", stated.to_string(), count.to_string()));
         }
