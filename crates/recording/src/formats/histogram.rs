@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The histogram that cyclictest prints, and programs that took its form.
 
-use super::numbers::whole;
+use super::numbers::{is_said_once, whole};
 use super::{ImportError, Lines, Output};
 
 /// Whether a histogram begins below it.
@@ -61,7 +61,9 @@ pub(crate) fn histogram(
             let Some(numbers) = numbers(line, NAMES[at]) else {
                 return Err(lines.error(format!("{} are no numbers", NAMES[at])));
             };
-            of_lines[at] = Some(numbers);
+            if !is_said_once(&mut of_lines[at], numbers) {
+                return Err(lines.error(format!("{} stand there twice", NAMES[at])));
+            }
         } else if !is_of_overflows(line) {
             break;
         }

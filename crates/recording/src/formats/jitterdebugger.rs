@@ -10,7 +10,7 @@ use super::{Import, ImportError, Lines, Output, Program};
 use model::{Column, ProbeStatement, RowKind};
 use plan::{Nanos, Policy, Scheduling};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, Read};
 
 static JITTERDEBUGGER: Program = Program {
@@ -150,6 +150,7 @@ struct Results {
     version: Option<u64>,
     #[serde(default)]
     sysinfo: Option<System>,
+    #[serde(deserialize_with = "json::once")]
     cpu: BTreeMap<String, OneThread>,
 }
 
@@ -165,7 +166,7 @@ struct System {
 
 #[derive(Deserialize)]
 struct OneThread {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::once")]
     histogram: BTreeMap<String, u64>,
     count: u64,
     #[serde(default)]
@@ -196,9 +197,14 @@ fn put_document(results: Results, unit: i64, output: &mut Output) -> Result<(), 
         output.say("version", &version.to_string());
     }
     output.resolution_ns = unit;
+    let (mut threads, mut values) = (BTreeSet::new(), BTreeSet::new());
     for (name, of) in &results.cpu {
         let error = |why: &str| ImportError::at(line, format!("thread {name}: {why}"));
         let index = name.parse().map_err(|_| error("its name is no number"))?;
+        if !threads.insert(index) {
+            return Err(error("it stands there twice"));
+        }
+        values.clear();
         let ns = |value: Option<i64>| {
             value
                 .map(|value| value.checked_mul(unit))
@@ -208,6 +214,9 @@ fn put_document(results: Results, unit: i64, output: &mut Output) -> Result<(), 
         let (mut in_buckets, mut limit) = (0_u64, BUCKETS.saturating_mul(unit));
         for (bucket, count) in &of.histogram {
             let value = decimal(bucket, unit).ok_or_else(|| error("a bucket is no number"))?;
+            if !values.insert(value) {
+                return Err(error("a bucket stands there twice"));
+            }
             thread.bucket(value, *count);
             in_buckets = in_buckets.saturating_add(*count);
             limit = limit.max(value.saturating_add(unit));
@@ -469,6 +478,10 @@ mod tests {
             "line 1: this version of jitterdebugger printed behind C: the sum of latencies, not \
              how many there were"
         );
+        for twice in ["\"0\": {", "\"00\": {"] {
+            let why = refused(&RESULTS.replace("\"1\": {", twice));
+            assert!(why.contains("stands there twice"), "{why}");
+        }
         assert_eq!(
             refused(&RESULTS.replace("\"count\": 2004,", "")),
             "line 65: the JSON cannot be read: missing field `count` at line 65 column 5"

@@ -3,8 +3,11 @@
 //! and a mean of nothing is `-nan`.
 
 use super::{ImportError, Lines, Output};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
 
 /// Bytes of a document at most.
 const MAX_DOCUMENT: usize = 8 << 20;
@@ -42,6 +45,34 @@ impl SysInfo {
             output.contradiction("sysinfo.realtime", stated, format!("version: {version}"));
         }
     }
+}
+
+/// Reads an object of which no key may stand twice: which of both holds is not known.
+pub(super) fn once<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<BTreeMap<String, T>, D::Error> {
+    struct Once<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Once<T> {
+        type Value = BTreeMap<String, T>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut all = BTreeMap::new();
+            while let Some((key, value)) = map.next_entry::<String, T>()? {
+                if all.contains_key(&key) {
+                    return Err(A::Error::custom(format_args!("{key:?} stands there twice")));
+                }
+                all.insert(key, value);
+            }
+            Ok(all)
+        }
+    }
+
+    from.deserialize_map(Once(PhantomData))
 }
 
 /// Reads a document that begins at the next line.

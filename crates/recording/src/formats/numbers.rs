@@ -40,6 +40,15 @@ pub(crate) fn whole(text: &str) -> Option<u64> {
         .flatten()
 }
 
+/// Puts what is said of a figure. Not where it was said before, and differently: which of both
+/// holds is not known.
+pub(crate) fn is_said_once<T: PartialEq>(figure: &mut Option<T>, value: T) -> bool {
+    figure.as_ref().is_none_or(|known| *known == value) && {
+        *figure = Some(value);
+        true
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -33,13 +33,13 @@ struct RtTests {
     /// 1 where values are ns.
     #[serde(default)]
     resolution_in_ns: u64,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::once")]
     thread: BTreeMap<String, OneThread>,
 }
 
 #[derive(Default, Deserialize)]
 struct OneThread {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::once")]
     histogram: BTreeMap<String, u64>,
     #[serde(default)]
     cycles: Option<u64>,
@@ -279,11 +279,15 @@ fn oslat(document: RtTests, line: u64, import: &mut Import<'_>) -> Result<(), Im
 
 /// The threads by their numbers.
 fn in_order(document: &RtTests, line: u64) -> Result<BTreeMap<usize, &OneThread>, ImportError> {
-    let number = |(name, of): (&String, _)| match name.parse::<usize>() {
-        Ok(index) => Ok((index, of)),
-        Err(_) => Err(ImportError::at(line, format!("thread {name}: its name is no number"))),
-    };
-    document.thread.iter().map(number).collect::<Result<_, _>>()
+    let mut all = BTreeMap::new();
+    for (name, of) in &document.thread {
+        let error = |why: &str| ImportError::at(line, format!("thread {name}: {why}"));
+        let index = name.parse().map_err(|_| error("its name is no number"))?;
+        if all.insert(index, of).is_some() {
+            return Err(error("it stands there twice"));
+        }
+    }
+    Ok(all)
 }
 
 /// The buckets of a thread, the smallest first, ns.
@@ -292,6 +296,9 @@ fn buckets_of(of: &OneThread, unit_ns: i64) -> Result<Vec<(i64, u64)>, &'static 
     let buckets: Option<Vec<(i64, u64)>> = of.histogram.iter().map(value).collect();
     let mut buckets = buckets.ok_or("a bucket is no number")?;
     buckets.sort_unstable();
+    if buckets.windows(2).any(|two| two[0].0 == two[1].0) {
+        return Err("a bucket stands there twice");
+    }
     Ok(buckets)
 }
 
@@ -345,6 +352,16 @@ mod tests {
             "Fri, 20 Nov 2026 08:25:56 +99999999999",
         ] {
             assert_eq!(rfc3339(text), text);
+        }
+    }
+
+    #[test]
+    fn nothing_stands_there_twice() {
+        let text = include_str!("samples/cyclictest-2.4.json");
+        for (one, other) in [("\"1\": {", "\"0\": {"), ("\"1\": {", "\"00\": {")] {
+            let (before, behind) = text.split_once(one).unwrap();
+            let why = refused(&format!("{before}{other}{behind}"));
+            assert!(why.contains("stands there twice"), "{why}");
         }
     }
 

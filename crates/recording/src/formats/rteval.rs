@@ -5,7 +5,7 @@
 //! every XML has, and is bounded in bytes and depth.
 
 use super::cyclictest::CYCLICTEST;
-use super::numbers::{decimal, mean, whole};
+use super::numbers::{decimal, is_said_once, mean, whole};
 use super::{Import, ImportError, Output, Program};
 use model::{Column, RowKind};
 use plan::{CpuId, Nanos, Policy, Scheduling};
@@ -289,6 +289,10 @@ impl Document {
         if is_core(name) && is_of_measurement(above) {
             let number = |name: &str| Ok::<_, String>(get(name)?.as_deref().and_then(whole));
             let core = Core { id: number("id")?, priority: number("priority")?, ..Core::default() };
+            let is_known = |known: &Core| known.id.is_some() && known.id == core.id;
+            if name == "core" && measurement.cores.iter().any(is_known) {
+                return Err("a core stands there twice".to_owned());
+            }
             if name == "system" {
                 measurement.system = Some(core);
             } else if measurement.cores.len() < plan::MAX_THREADS {
@@ -372,14 +376,15 @@ impl Core {
         let bad = || format!("'{text}' is no {name}");
         let ns = || decimal(text, 1_000).ok_or_else(bad);
         match name {
-            "samples" => self.samples = Some(whole(text).ok_or_else(bad)?),
-            "minimum" => self.min = Some(ns()?),
-            "maximum" => self.max = Some(ns()?),
-            "mean" => self.mean = Some(mean(text, 1_000).ok_or_else(bad)?),
-            "standard_deviation" => self.sd = Some(mean(text, 1_000).ok_or_else(bad)?),
-            _ => {}
+            "samples" => is_said_once(&mut self.samples, whole(text).ok_or_else(bad)?),
+            "minimum" => is_said_once(&mut self.min, ns()?),
+            "maximum" => is_said_once(&mut self.max, ns()?),
+            "mean" => is_said_once(&mut self.mean, mean(text, 1_000).ok_or_else(bad)?),
+            "standard_deviation" => is_said_once(&mut self.sd, mean(text, 1_000).ok_or_else(bad)?),
+            _ => true,
         }
-        Ok(())
+        .then_some(())
+        .ok_or_else(|| format!("{name} stands there twice"))
     }
 }
 

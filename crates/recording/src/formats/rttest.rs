@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! rttest of ROS 2: the statistics it prints, and the file of samples of `-f`.
 
-use super::numbers::{decimal, mean, whole};
+use super::numbers::{decimal, is_said_once, mean, whole};
 use super::{Import, ImportError, Lines, Program};
 use model::{Column, ProbeStatement, RowKind};
 use plan::Nanos;
@@ -48,14 +48,18 @@ fn statistics(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), Impo
         if let Some((name, value)) = text.strip_prefix("- ").and_then(|of| of.split_once(": ")) {
             let ns = value.trim_end_matches(" ns");
             let stated = &mut output.thread(0)?.stated;
-            let is_number = match name {
-                "Min" => decimal(ns, 1).inspect(|ns| stated.min = Some(*ns)).is_some(),
-                "Max" => decimal(ns, 1).inspect(|ns| stated.max = Some(*ns)).is_some(),
-                "Mean" => mean(ns, 1).inspect(|ns| stated.mean = Some(*ns)).is_some(),
-                _ => true,
+            let is_once = match name {
+                "Min" => decimal(ns, 1).map(|ns| is_said_once(&mut stated.min, ns)),
+                "Max" => decimal(ns, 1).map(|ns| is_said_once(&mut stated.max, ns)),
+                "Mean" => mean(ns, 1).map(|ns| is_said_once(&mut stated.mean, ns)),
+                _ => Some(true),
             };
-            if !is_number {
-                let why = format!("{name} is no number of ns");
+            let why = match is_once {
+                Some(true) => None,
+                Some(false) => Some(format!("{name} stands there twice")),
+                None => Some(format!("{name} is no number of ns")),
+            };
+            if let Some(why) = why {
                 return Err(lines.error(why));
             }
             if !["Min", "Max", "Mean"].contains(&name) {
@@ -205,5 +209,7 @@ iteration timestamp latency minor_pagefaults minor_pagefaults
             refused(&STATISTICS.replace("14049.551050 ns", "?")),
             "line 8: Mean is no number of ns"
         );
+        let twice = STATISTICS.replace("    - Mean", "    - Max: 5 ns\n    - Mean");
+        assert_eq!(refused(&twice), "line 8: Max stands there twice");
     }
 }

@@ -3,7 +3,7 @@
 //! samples only, as many as `--cyclic-samples` has room for. Each cycle sleeps for a while from
 //! when it begins: none was planned.
 
-use super::numbers::{decimal, mean, whole};
+use super::numbers::{decimal, is_said_once, mean, whole};
 use super::{Import, ImportError, Lines, Output, Program};
 use model::{Column, RowKind};
 use plan::{Policy, Scheduling};
@@ -81,13 +81,15 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
             width = Some(interval.ok_or_else(|| lines.error("the intervals are no number of ns"))?);
         } else if let Some((percent, value)) = text.split_once("%:") {
             percentiles.push(text.split_whitespace().collect::<Vec<_>>().join(" "));
-            put_percentile(percent, value, &mut output)
-                .ok_or_else(|| lines.error("the percentile is no number of ns"))?;
+            put_percentile(percent, value, &mut output).ok_or_else(|| {
+                lines.error("the percentile is no number of ns, or stands there twice")
+            })?;
             if percentiles.len() > 32 {
                 return Err(lines.error("there are not so many percentiles"));
             }
         } else if text.starts_with("mean: ") || text.starts_with("min: ") {
-            figures(text, &mut output).ok_or_else(|| lines.error("the figures are damaged"))?;
+            figures(text, &mut output)
+                .ok_or_else(|| lines.error("the figures are damaged, or stand there twice"))?;
         } else if let Some(note) = text.strip_prefix("Note: ") {
             output.say("Note", note);
         } else if !is_of_distribution(text) {
@@ -123,18 +125,22 @@ fn figures(text: &str, output: &mut Output) -> Option<()> {
     for part in text.split(", ") {
         if let Some(sd) = part.strip_prefix("std.dev. ") {
             let sd = mean(sd.trim_end_matches(" ns"), 1)?;
-            output.threads.first_mut()?.stated.sd = Some(sd);
+            is_said_once(&mut output.threads.first_mut()?.stated.sd, sd).then_some(())?;
             continue;
         }
         let (name, value) = part.split_once(": ")?;
         let value = value.strip_suffix(" ns")?;
         let stated = &mut output.threads.first_mut()?.stated;
         match name {
-            "mean" => stated.mean = Some(mean(value, 1)?),
-            "min" => stated.min = Some(decimal(value, 1)?),
-            "max" => stated.max = Some(decimal(value, 1)?),
-            _ => output.say(name, part),
+            "mean" => is_said_once(&mut stated.mean, mean(value, 1)?),
+            "min" => is_said_once(&mut stated.min, decimal(value, 1)?),
+            "max" => is_said_once(&mut stated.max, decimal(value, 1)?),
+            _ => {
+                output.say(name, part);
+                true
+            }
         }
+        .then_some(())?;
     }
     Some(())
 }
@@ -144,7 +150,8 @@ fn put_percentile(percent: &str, value: &str, output: &mut Output) -> Option<()>
     let at =
         ["50.00", "90.00", "99.00", "99.90", "99.99"].iter().position(|known| *known == percent);
     if let Some(at) = at {
-        output.threads.first_mut()?.stated.quantiles[at] = Some(value);
+        let quantile = &mut output.threads.first_mut()?.stated.quantiles[at];
+        is_said_once(quantile, value).then_some(())?;
     }
     Some(())
 }
@@ -253,7 +260,11 @@ mod tests {
     fn what_is_damaged_is_named_with_its_line() {
         assert_eq!(
             refused(&SAMPLE.replace("mean: 17595.03 ns", "mean: 17595.03")),
-            "line 4: the figures are damaged"
+            "line 4: the figures are damaged, or stand there twice"
+        );
+        assert_eq!(
+            refused(&SAMPLE.replace("mean: 17595.03 ns", "mean: 17595.03 ns, mean: 6 ns")),
+            "line 4: the figures are damaged, or stand there twice"
         );
         assert_eq!(
             refused(&SAMPLE.replace("(20000 ns", "(0 ns")),
