@@ -300,6 +300,10 @@ impl Document {
             } else {
                 return Err(format!("no machine has more than {} CPUs", plan::MAX_THREADS));
             }
+        } else if above == "statistics" && is_core(higher) {
+            if let Some(unit) = get("unit")?.filter(|unit| unit != "us") {
+                return Err(format!("{name} is in '{unit}', and not in us"));
+            }
         } else if name == "bucket" && above == "histogram" && is_core(higher) {
             let us = get("index")?.and_then(|text| decimal(&text, 1_000));
             let count = get("value")?.as_deref().and_then(whole);
@@ -499,6 +503,13 @@ mod tests {
         assert!(refused(cut).ends_with("the document ends within an element"), "{}", refused(cut));
         let wrong = refused(&CYCLIC.replace("<maximum unit=\"us\">31<", "<maximum unit=\"us\">x<"));
         assert!(wrong.ends_with("'x' is no maximum"), "{wrong}");
+        let in_ns =
+            refused(&CYCLIC.replace("<maximum unit=\"us\">31<", "<maximum unit=\"ns\">31<"));
+        assert!(in_ns.ends_with("maximum is in 'ns', and not in us"), "{in_ns}");
+        let maximum = "<maximum unit=\"us\">31</maximum>";
+        let other = format!("{maximum}<maximum unit=\"us\">3</maximum>");
+        let twice = refused(&CYCLIC.replace(maximum, &other));
+        assert!(twice.ends_with("maximum stands there twice"), "{twice}");
         let wrong = refused(&CYCLIC.replace("</node>", "</nod>"));
         assert!(wrong.contains("the XML cannot be read"), "{wrong}");
         let without = "<rteval version=\"3.8\"><Measurements><cyclictest command_line=\"x\"/>\
