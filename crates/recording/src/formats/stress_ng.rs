@@ -91,6 +91,8 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
             figures(text, &mut output)
                 .ok_or_else(|| lines.error("the figures are damaged, or stand there twice"))?;
         } else if let Some(note) = text.strip_prefix("Note: ") {
+            // The largest may be among those that there was no room for.
+            output.may_have_more |= note.contains(" needed to be ");
             output.say("Note", note);
         } else if !is_of_distribution(text) {
             output.say("cyclic", text);
@@ -223,7 +225,7 @@ mod tests {
         assert_eq!(document.warnings, []);
         assert_eq!(document.threads[0].scheduling.to_string(), "SCHED_DEADLINE");
         let source = document.imported.as_ref().unwrap();
-        assert_eq!(source.unknown, [Unknown::Start, Unknown::Load]);
+        assert_eq!(source.unknown, [Unknown::Start, Unknown::Load, Unknown::Beyond]);
         let said: Vec<(&str, &str)> =
             source.says.iter().map(|said| (said.what.as_str(), said.text.as_str())).collect();
         assert_eq!(said[0], ("delay", "100000 ns"));
