@@ -404,6 +404,27 @@ mod tests {
         assert!(document.imported.as_ref().unwrap().lacks(model::Unknown::Interval));
     }
 
+    #[test]
+    fn a_maximum_that_the_histogram_does_not_have() {
+        let text = "# Histogram\n000010 000002\n000014 000056\n# Min Latencies: 00004\n\
+                    # Avg Latencies: 00012\n# Max Latencies: 11448\n";
+        let document = imported(text).remove(0).document;
+        let of = figures(&document)[0];
+        assert_eq!((of.1, of.3), (4_000, 11_448_000));
+        assert!(document.imported.as_ref().unwrap().lacks(model::Unknown::Beyond));
+        let warnings = format!("{:?}", document.warnings);
+        assert!(warnings.contains("thread 0: maximum"), "{warnings}");
+        assert!(warnings.contains("thread 0: minimum"), "{warnings}");
+    }
+
+    #[test]
+    fn a_mean_above_the_maximum() {
+        let line = "T: 0 (1) P:80 I:1000 C: 9 Min: 2 Act: 2 Avg: 8 Max: 7\n";
+        let document = imported(line).remove(0).document;
+        assert_eq!(figures(&document), [(9, 2_000, 7_000.0, 7_000)]);
+        assert!(format!("{:?}", document.warnings).contains("thread 0: mean"));
+    }
+
     /// Nothing but the command line says that values are in ns.
     #[test]
     fn values_in_ns() {

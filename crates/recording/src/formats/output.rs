@@ -425,11 +425,20 @@ impl Output {
                 );
                 return Err(ImportError::at(line, why));
             }
+            let clamped = mean.clamp(min as f64, max as f64);
             let [p50, p90, p99, p999, p9999] = stated.quantiles;
+            if clamped != mean {
+                let place = format!("thread {index}: mean");
+                self.contradiction(
+                    place,
+                    mean_in_us(mean),
+                    format!("{} to {}", in_us(min), in_us(max)),
+                );
+            }
             return Ok(Some(Summary {
                 count: count.unsigned_abs(),
                 min,
-                mean: mean.clamp(min as f64, max as f64),
+                mean: clamped,
                 sd: stated.sd,
                 max,
                 p50,
@@ -443,6 +452,7 @@ impl Output {
         for (place, stated, found) in found.contradictions {
             self.contradiction(format!("thread {index}: {place}"), stated, found);
         }
+        self.may_have_more |= found.has_more;
         Ok(found.figures)
     }
 
@@ -553,6 +563,8 @@ struct Found {
     figures: Option<Summary>,
     /// What it is of, what is stated, what buckets say.
     contradictions: Vec<(&'static str, String, String)>,
+    /// Whether it is not known how many are beyond its buckets, or how large.
+    has_more: bool,
 }
 
 impl Measured {
@@ -565,7 +577,7 @@ impl Measured {
         resolution: i64,
     ) -> Result<Found, ImportError> {
         let error = |why: String| ImportError::at(line, format!("thread {index}: {why}"));
-        let mut contradictions = Vec::new();
+        let (mut contradictions, mut has_more) = (Vec::new(), false);
         let stated = self.stated;
         self.buckets.sort_by_key(|bucket| (bucket.lower, bucket.upper));
         let mut buckets: Vec<Bucket> = Vec::with_capacity(self.buckets.len());
@@ -591,6 +603,7 @@ impl Measured {
             let upper = match stated.max.filter(|max| *max >= lower) {
                 Some(max) => max,
                 None => {
+                    has_more = true;
                     let stated = stated.max.map_or_else(|| "none".to_owned(), in_us);
                     contradictions.push((
                         "maximum",
@@ -603,7 +616,7 @@ impl Measured {
             buckets.push(Bucket { lower, upper, count });
         }
         // As many digits as a µs has are enough for what a document can hold.
-        if buckets.len() > MAX_BUCKETS {
+        if buckets.len() > MAX_BUCKETS - 2 {
             merge_neighbours(&mut buckets);
         }
         let (Some(first), Some(last)) = (buckets.first().copied(), buckets.last().copied()) else {
@@ -616,6 +629,18 @@ impl Measured {
         if let Some(stated) = stated.count.filter(|stated| *stated != count) {
             contradictions.push(("number of samples", stated.to_string(), count.to_string()));
         }
+        // What buckets do not reach to was there at least once: it is judged, too.
+        if let Some(max) = stated.max.filter(|max| *max > last.upper) {
+            contradictions.push(("maximum", in_us(max), between(last)));
+            has_more = true;
+            buckets.push(Bucket { lower: max, upper: max, count: 1 });
+        }
+        if let Some(min) = stated.min.filter(|min| *min < first.lower) {
+            contradictions.push(("minimum", in_us(min), between(first)));
+            buckets.insert(0, Bucket { lower: min, upper: min, count: 1 });
+        }
+        let (first, last) = (buckets[0], buckets[buckets.len() - 1]);
+        let count = buckets.iter().map(|bucket| bucket.count).fold(0, u64::saturating_add);
         let is_in = |bucket: Bucket, ns: &i64| (bucket.lower..=bucket.upper).contains(ns);
         let min = stated.min.filter(|ns| is_in(first, ns));
         if let (None, Some(stated)) = (min, stated.min) {
@@ -652,18 +677,22 @@ impl Measured {
         let mean = stated.mean.filter(|mean| (lowest..=highest).contains(mean));
         if let (None, Some(stated)) = (mean, stated.mean) {
             let found = format!("{:.3} to {:.3} us", lowest / 1e3, highest / 1e3);
-            contradictions.push(("mean", format!("{:.3} us", stated / 1e3), found));
+            contradictions.push(("mean", mean_in_us(stated), found));
         }
         let (min, max) = (min.unwrap_or(own.min), max.unwrap_or(own.max));
+        if let Some(mean) = mean.filter(|mean| !(min as f64..=max as f64).contains(mean)) {
+            let found = format!("{} to {}", in_us(min), in_us(max));
+            contradictions.push(("mean", mean_in_us(mean), found));
+        }
         let mean = mean.unwrap_or(own.mean).clamp(min as f64, max as f64);
         let figures = Summary { min, max, mean, sd: stated.sd, ..own };
-        Ok(Found { figures: Some(figures), contradictions })
+        Ok(Found { figures: Some(figures), contradictions, has_more })
     }
 }
 
 /// Makes neighbours one until there are few enough, each as wide as it has to be.
 fn merge_neighbours(buckets: &mut Vec<Bucket>) {
-    while buckets.len() > MAX_BUCKETS {
+    while buckets.len() > MAX_BUCKETS - 2 {
         // The largest stay as they are, and those below them lose precision.
         let kept = MAX_BUCKETS / 4;
         let below = buckets.len() - kept;
@@ -682,6 +711,10 @@ fn merge_neighbours(buckets: &mut Vec<Bucket>) {
 
 fn in_us(ns: i64) -> String {
     format!("{:.3} us", ns as f64 / 1e3)
+}
+
+fn mean_in_us(ns: f64) -> String {
+    format!("{:.3} us", ns / 1e3)
 }
 
 fn between(bucket: Bucket) -> String {
