@@ -116,6 +116,8 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     };
     lines.advance();
     output.resolution_ns = unit;
+    // The last bucket may have an end, and is only as precise as it is wide.
+    output.may_have_more = true;
     rows(lines, &mut output, unit, parse)?;
     if output.threads.iter().all(super::Measured::is_empty) {
         return Ok(());
@@ -202,6 +204,10 @@ mod tests {
         assert_eq!(figures(&all[0].document), figures(document));
         let open = BPFTRACE.replace("[1K, 2K) ", "[1K, ...)");
         assert_eq!(buckets(&imported(&open)[0].document, 0)[5], (1_024_000, 1_024_000, 1));
+        for text in [BPFTRACE, BCC, open.as_str()] {
+            let source = imported(text).remove(0).document.imported.unwrap();
+            assert!(source.lacks(model::Unknown::Beyond));
+        }
     }
 
     #[test]
