@@ -4,9 +4,9 @@
 //! is that program's own file that counts: what is written into the other is lost.
 
 use super::error::LoaderError;
-use super::layout::{CommandLine, Layout, Source, names};
+use super::layout::{CommandLine, Layout, Source, names, only_line};
 use super::line::{Piece, Quoting, is_closed};
-use super::variables::assignments;
+use super::variables::{Assignment, assignments};
 use host::HostRoot;
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ const DEFAULTS: &str = "etc/default/u-boot";
 /// Folders of files that it reads after that one.
 const FRAGMENTS: [&str; 2] = ["usr/share/u-boot-menu/conf.d", "etc/u-boot-menu/conf.d"];
 const PARAMETERS: &str = "U_BOOT_PARAMETERS";
-/// What it takes where these are not set, unless it is that file.
+/// What it takes where these are not set, unless there is that file.
 const UNSET: &str = "ro quiet";
 const CMDLINE: &str = "etc/kernel/cmdline";
 /// U-Boot looks for it before it looks for scripts, which read the other file.
@@ -35,9 +35,14 @@ const PLACES: [(&str, &str); 2] = [
 
 /// None where this machine does not have it.
 pub(super) fn place(root: &HostRoot) -> Option<String> {
-    if is_updated(root) {
-        let file = parameters_file(root);
-        return Some(format!("{PARAMETERS} in /{file}, then {RUN}, and reboot"));
+    // Where it is not certain, what is written for it is not lost.
+    if is_updated(root).unwrap_or(true) {
+        let place = if takes_cmdline(root) {
+            format!("/{CMDLINE} (all in its one line)")
+        } else {
+            format!("{PARAMETERS} in /{}", parameters_file(root))
+        };
+        return Some(format!("{place}, then {RUN}, and reboot"));
     }
     PLACES.iter().find(|(file, _)| root.path(file).exists()).map(|(_, place)| (*place).to_owned())
 }
@@ -54,35 +59,59 @@ fn variable_files(root: &HostRoot) -> Vec<String> {
     std::iter::once(DEFAULTS.to_owned()).chain(fragments).collect()
 }
 
-/// Whether a line says something of a variable.
-fn sets(line: &str, variable: &str) -> bool {
-    line.trim_start().strip_prefix(variable).is_some_and(|rest| rest.starts_with(['=', '+']))
+/// What a file of variables says of one of them; nothing of a file that does not name it.
+fn assigned(
+    root: &HostRoot,
+    file: &str,
+    variable: &'static str,
+) -> Result<Option<(String, Assignment)>, LoaderError> {
+    let text = root.text(file).unwrap_or_default();
+    if !text.contains(variable) {
+        return Ok(None);
+    }
+    let refused = |(line, why)| LoaderError::Unclear(format!("/{file}, line {line}: {why}"));
+    let last = assignments(&text, &[variable]).map_err(refused)?.pop();
+    Ok(last.map(|last| (text[last.range.clone()].to_owned(), last)))
 }
 
 /// Whether extlinux.conf is made by a program, which a variable switches off.
-fn is_updated(root: &HostRoot) -> bool {
+fn is_updated(root: &HostRoot) -> Result<bool, LoaderError> {
     const SWITCH: &str = "U_BOOT_UPDATE";
-    let texts: Vec<String> =
-        variable_files(root).iter().filter_map(|file| root.text(file).ok()).collect();
-    let mut lines = texts.iter().flat_map(|text| text.lines());
-    let last = lines.rfind(|line| sets(line, SWITCH));
-    let value = last.and_then(|line| line.split_once('=')).map(|(_, value)| value.trim());
-    let is_on = value.is_none_or(|value| ["true", ""].contains(&value.trim_matches(['"', '\''])));
-    root.path(UPDATE).exists() && is_on
+    if !root.path(UPDATE).exists() {
+        return Ok(false);
+    }
+    let mut is_on = true;
+    for file in variable_files(root) {
+        if let Some((value, assignment)) = assigned(root, &file, SWITCH)? {
+            if assignment.adds {
+                return Err(LoaderError::Unclear(format!("/{file} adds to {SWITCH}")));
+            }
+            is_on = ["true", ""].contains(&value.as_str());
+        }
+    }
+    Ok(is_on)
 }
 
 /// The file with the variable that has the arguments, or in which it is to be set.
 fn parameters_file(root: &HostRoot) -> String {
-    let has = |file: &String| {
-        root.text(file).is_ok_and(|text| text.lines().any(|line| sets(line, PARAMETERS)))
-    };
+    let has = |file: &String| !matches!(assigned(root, file, PARAMETERS), Ok(None));
     variable_files(root).into_iter().rfind(has).unwrap_or_else(|| DEFAULTS.to_owned())
+}
+
+/// Whether the arguments are those of a file of the kernel's, with `root=` among them: they are
+/// taken where the variable is empty, and all lost once it is set.
+fn takes_cmdline(root: &HostRoot) -> bool {
+    let is_empty = match assigned(root, &parameters_file(root), PARAMETERS) {
+        Ok(last) => last.is_none_or(|(value, last)| value.is_empty() && !last.adds),
+        Err(_) => false,
+    };
+    is_empty && root.path(CMDLINE).is_file()
 }
 
 /// The file that U-Boot reads, and where in it the arguments stand; before it the one that it is
 /// made of.
 pub(super) fn layout(root: &HostRoot) -> Result<Layout, LoaderError> {
-    if !is_updated(root) {
+    if !is_updated(root)? {
         return layout_of_boot(root);
     }
     if !root.path(EXTLINUX).exists() {
@@ -105,6 +134,11 @@ pub(super) fn layout(root: &HostRoot) -> Result<Layout, LoaderError> {
 
 /// Where u-boot-update has the arguments that it puts into each label.
 fn parameters(root: &HostRoot) -> Result<(Source, Piece), LoaderError> {
+    if takes_cmdline(root) {
+        let source = Source::read(root, CMDLINE)?;
+        let range = only_line(CMDLINE, &source.text)?;
+        return Ok((source, Piece { file: 0, range, quoting: Quoting::Kernel }));
+    }
     let file = parameters_file(root);
     let mut source = if root.path(&file).exists() {
         Source::read(root, &file)?
@@ -117,9 +151,6 @@ fn parameters(root: &HostRoot) -> Result<(Source, Piece), LoaderError> {
         of.map(|mut all| all.pop()).map_err(|(line, why)| unclear(format!(", line {line}: {why}")))
     };
     let found = match last(&source.extended)? {
-        None if root.path(CMDLINE).exists() => {
-            return Err(unclear(format!(" leaves them to /{CMDLINE}")));
-        }
         None => {
             source.extend(&format!("{PARAMETERS}=\"{UNSET}\"\n"));
             last(&source.extended)?
@@ -190,6 +221,7 @@ fn extra(source: &mut Source) -> Range<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::error::LoaderPlace;
     use super::super::tests::{Machine, error};
     use super::*;
 
@@ -286,10 +318,50 @@ mod tests {
             assert!(said.starts_with(BY_HAND), "{said}");
         }
         // Switched off, it makes nothing.
-        let off = format!("U_BOOT_UPDATE=\"false\"\n{}", of("ro"));
-        assert_eq!(machine(&off, &has, &[]).write().unwrap().right, [EXTLINUX]);
         let place = format!(". Where: {AT_LABEL}");
-        assert!(error(machine(&off, &lacks, &[]).write()).ends_with(&place));
+        for switch in ["U_BOOT_UPDATE=\"false\"", "export U_BOOT_UPDATE=false # not here"] {
+            let off = format!("{switch}\n{}", of("ro"));
+            assert_eq!(machine(&off, &has, &[]).write().unwrap().right, [EXTLINUX], "{switch}");
+            assert!(error(machine(&off, &lacks, &[]).write()).ends_with(&place), "{switch}");
+        }
+        for switch in ["# U_BOOT_UPDATE=false", "U_BOOT_UPDATE='true' # as it was"] {
+            let on = format!("{switch}\n{}", of("ro"));
+            assert_eq!(error(machine(&on, &has, &[]).write()), format!("{lost}{}", add(DEFAULTS)));
+        }
+        // Whether it is switched off is not certain: it goes by this boot.
+        for switch in ["U_BOOT_UPDATE=false; true", "[ -e /x ] && U_BOOT_UPDATE=false"] {
+            let unclear = machine(&format!("{switch}\n{}", of("ro")), &has, &[]);
+            let said = add(DEFAULTS).replacen(". Where", " in place of rcu_nocbs=0. Where", 1);
+            assert_eq!(error(unclear.write()), format!("{BY_HAND}{said}"), "{switch}");
+        }
+    }
+
+    /// U_BOOT_PARAMETERS was to be set, and with it nothing of that file counted, not even `root=`.
+    #[test]
+    fn the_kernels_own_file_counts_where_the_variable_is_empty() {
+        let all = Machine::new(&[]).arguments().to_owned();
+        let of = |defaults: &str, cmdline: &str| {
+            let extlinux = extlinux("ro quiet");
+            let files = [(DEFAULTS, defaults), (CMDLINE, cmdline)];
+            Machine::new(&[&files[..], &[(UPDATE, ""), (EXTLINUX, &extlinux)]].concat())
+        };
+        let write = |machine: &Machine| {
+            machine.plan(&[1, 2, 3]).write(&machine.root, Some(LoaderPlace::UBoot))
+        };
+        let place = format!(". Where: /{CMDLINE} (all in its one line), then {RUN}, and reboot");
+        for defaults in ["#U_BOOT_PARAMETERS=x\n", "U_BOOT_PARAMETERS=\"\"\n", ""] {
+            let machine = of(defaults, "root=/dev/mmcblk0p2 ro\n");
+            let said = format!("{BY_HAND}add {all}{place}");
+            assert_eq!(error(write(&machine)), said, "{defaults}");
+            let has = of(defaults, &format!("root=/dev/mmcblk0p2 ro {all}\n"));
+            assert_eq!(write(&has).unwrap().right, [CMDLINE], "{defaults}");
+        }
+        // What is in it is not clear: it goes by this boot.
+        let said = format!("{BY_HAND}add {all} in place of rcu_nocbs=0{place}");
+        assert_eq!(error(write(&of("", "ro\nquiet\n"))), said);
+        let set = error(write(&of("U_BOOT_PARAMETERS=ro\n", "root=/dev/mmcblk0p2\n")));
+        let place = format!("Where: U_BOOT_PARAMETERS in /{DEFAULTS}, then {RUN}, and reboot");
+        assert!(set.ends_with(&place), "{set}");
     }
 
     /// It failed, with nothing to do.
