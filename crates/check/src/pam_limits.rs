@@ -46,7 +46,9 @@ pub(crate) struct LimitLine {
 
 /// Lines of all these files, in the order in which they are read.
 pub(crate) fn limit_lines(machine: &Machine<'_>) -> Vec<LimitLine> {
-    let files = machine.names(FOLDER).into_iter().filter(|name| name.ends_with(".conf"));
+    // As a shell's `*.conf`, which takes no hidden file.
+    let is_read = |name: &String| name.ends_with(".conf") && !name.starts_with('.');
+    let files = machine.names(FOLDER).into_iter().filter(is_read);
     let paths = std::iter::once("etc/security/limits.conf".to_owned())
         .chain(files.map(|name| format!("{FOLDER}/{name}")));
     let lines_of = |file: String| {
@@ -244,7 +246,8 @@ pub(crate) fn file_for(lines: &[LimitLine], added: &[String]) -> String {
     names.into_iter().find(is_later).unwrap_or_else(|| last.to_owned())
 }
 
-fn shown(text: &str) -> String {
+/// So much of a text of somebody else's as is shown.
+pub(crate) fn shown(text: &str) -> String {
     text.chars().take(MAX_SHOWN).collect()
 }
 
@@ -441,6 +444,7 @@ mod tests {
         let unread = "/etc/security/limits.d/audio is not read, because its name does not end in \
                       .conf";
         assert_eq!(said("audio", "@audio - rtprio 95"), Some(unread.to_owned()));
+        assert_eq!(said(".a.conf", "@audio - memlock unlimted"), None);
         for line in [
             "@audio soft rtprio 90\n@audio hard rtprio 95",
             "@students - priority 10\n* - nice -11\n* - memlock infinity\n@ftp - chroot /ftp",
