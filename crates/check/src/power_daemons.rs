@@ -5,6 +5,7 @@
 use super::area_battery::runs_on_battery_alone;
 use super::finding::Seen;
 use super::machine::Machine;
+use super::pam_limits::shown;
 use super::tuned::{Tuned, TunedSetting};
 use model::{Phrase, phrase};
 use plan::quoted;
@@ -39,7 +40,7 @@ fn governor_of_tlp(machine: &Machine<'_>) -> Option<(&'static str, String)> {
 
 fn is_slow(governor: &str) -> bool {
     // Of several the first that the kernel has is taken.
-    !governor.is_empty() && governor.split('|').next() != Some("performance")
+    !governor.is_empty() && governor.split('|').next().map(str::trim) != Some("performance")
 }
 
 /// Drivers beside which power-profiles-daemon sets governors, while they are active.
@@ -53,20 +54,21 @@ fn by_tuned(tuned: Tuned, write: &str) -> Option<(Phrase, Phrase)> {
         TunedSetting::Is { value, file } if is_slow(&value) => {
             let names: Vec<String> = profile.split_whitespace().map(quoted).collect();
             let command = format!("sudo tuned-adm profile {}", names.join(" "));
-            let setting = format!("governor={value}");
+            let setting = format!("governor={}", shown(&value));
             Some((
                 phrase!("governor-by-tuned", profile, setting, file = file.clone()),
                 phrase!("set-in-tuned", setting = "governor=performance", file, command),
             ))
         }
         TunedSetting::Unexpanded { value, file } => {
-            let setting = format!("governor={value}");
+            let setting = format!("governor={}", shown(&value));
             Some((phrase!("governor-by-unknown-tuned", profile, setting, file), write.into()))
         }
         TunedSetting::Unseen(name) if profile.split_whitespace().any(|asked| asked == name) => {
             Some((phrase!("governor-by-unseen-tuned", profile), write.into()))
         }
         TunedSetting::Unseen(included) => {
+            let included = shown(&included);
             let phrase = phrase!("governor-by-unseen-include", profile, included);
             Some((phrase, write.into()))
         }
@@ -222,6 +224,42 @@ mod tests {
         ] {
             assert_eq!(found(text, &[]), sets(value, mine), "{text}");
         }
+        // Of units that count under conditions nothing is said, nor of files that tuned refuses.
+        let slow_if = |line: &str| format!("[cpu]\ngovernor=ondemand\n{line}\n");
+        for line in [
+            "enabled=0",
+            "enabled=false",
+            "type=disk",
+            "devices=cpu1",
+            "uname_regex=arm",
+            "cpuinfo_regex=x",
+            "devices_udev_regex=x",
+            "no setting",
+            "[other]\ntype=cpu",
+            "[DEFAULT]\na=1",
+        ] {
+            assert_eq!(found(&slow_if(line), &[]), "", "{line}");
+        }
+        for line in ["replace=1", "drop=governor", "drop=x, governor", "enabled=0", "devices=cpu1"]
+        {
+            let text = format!("[main]\ninclude=b\n[cpu]\n{line}\n");
+            assert_eq!(found(&text, &[("b", slow)]), "", "{line}");
+        }
+        for line in ["enabled=1", "type=cpu", "replace=1", "drop=x"] {
+            assert_eq!(found(&slow_if(line), &[]), sets("ondemand", mine), "{line}");
+        }
+        let on_again = "[main]\ninclude=b\n[cpu]\nx=1\n";
+        let off = [("b", "[cpu]\nenabled=0\ngovernor=ondemand\n")];
+        assert_eq!(found(on_again, &off), sets("ondemand", &of("b")));
+        assert_eq!(found("[cpu]\ngovernor=performance |powersave\n", &[]), "");
+        // Variables that expand into one another were all expanded, and filled the memory.
+        let more = |n: u32| format!("a{}={}\n", n + 1, format!("${{a{n}}}").repeat(10));
+        let grown: String = (0..30).map(more).collect();
+        let grown = format!("[variables]\na0=xxxxxxxxxx\n{grown}[cpu]\ngovernor=${{a30}}\n");
+        let unknown = ", and that value is not known: it may set the governor anew";
+        assert_eq!(found(&grown, &[]), sets("${a30}", mine) + unknown);
+        let long = format!("[cpu]\ngovernor={}\n", "x".repeat(4000));
+        assert_eq!(found(&long, &[]), sets(&"x".repeat(40), mine));
         // What only tuned knows.
         for (text, value) in [
             ("[cpu]\ngovernor=${a}\n", "${a}"),
@@ -231,7 +269,6 @@ mod tests {
             ("[variables]\na=slow\n[cpu]\ngovernor=\\${a}\n", "\\${a}"),
             ("[main]\ninclude=gone\n[variables]\na=slow\n[cpu]\ngovernor=${a}\n", "${a}"),
         ] {
-            let unknown = ", and that value is not known: it may set the governor anew";
             assert_eq!(found(text, &[]), sets(value, mine) + unknown, "{text}");
         }
         // The last that is included counts, and what includes it before that.
@@ -342,6 +379,10 @@ mod tests {
                      tuned sets it (a profile of your own is in /etc/tuned)";
         let sets = "[main]\ninclude=../../x\n[sysctl]\nkernel.numa_balancing = 1\n";
         assert_eq!(action("1", sets), format!("{command}{there}"));
+        // Another unit of the type says it too, or nothing of it.
+        let too = |key: &str| format!("{sets}[sysctl.arm]\ntype=sysctl\n{key}=1\n");
+        assert_eq!(action("1", &too("kernel.numa_balancing")), command);
+        assert_eq!(action("1", &too("vm.swappiness")), format!("{command}{there}"));
         // Somebody else has.
         assert_eq!(action("1", "[sysctl]\nkernel.numa_balancing=0\n"), command);
         assert_eq!(action("1", "[vm]\nkernel.numa_balancing=1\n"), command);
