@@ -31,8 +31,8 @@ pub enum ProgramError {
     /// None was found.
     #[error(
         "a guest of {machine} needs a static teiji for {target}, and none was found ({tried}). \
-         Put one next to this program as teiji-{target}, or name it with --program FILE. `make \
-         dist` builds both"
+         Put one next to this program as teiji-{target}, or name it with --program FILE, in a plan \
+         with program = FILE below [measure]. `make dist` builds both"
     )]
     NotFound {
         machine: Machine,
