@@ -122,6 +122,12 @@ pub enum LimitError {
          lost==0, or a column of the probe, such as missed==0 or done<5ms"
     )]
     Form(String),
+    /// A count that would have to be less than nothing.
+    #[error(
+        "invalid limit '{text}': no count is below 0. To allow none: {name}==0 ({name} = \"==0\" \
+         below [limits])"
+    )]
+    BelowZero { text: String, name: String },
     /// A limit that no recording can be judged by.
     #[error(
         "invalid limit '{text}': a maximum has no confidence, because it grows with the run's \
@@ -231,6 +237,9 @@ impl FromStr for Limit {
             matches!(subject, Subject::Count { .. } | Subject::Column { number: Some(_), .. });
         if relation == Relation::Equal && !is_count {
             return Err(form());
+        }
+        if relation == Relation::Below && matches!(subject, Subject::Count { limit: 0, .. }) {
+            return Err(LimitError::BelowZero { text: text.to_owned(), name: figure.to_owned() });
         }
         Ok(Limit { text: plain, subject, relation })
     }
@@ -425,6 +434,16 @@ mod tests {
         ] {
             assert!(matches!(wrong.parse::<Limit>(), Err(LimitError::Form(_))), "{wrong}");
         }
+        for none in ["late<0", "skipped < 0", "lost<0"] {
+            let refused = none.parse::<Limit>();
+            assert!(matches!(refused, Err(LimitError::BelowZero { .. })), "{none}");
+        }
+        assert!(Limit::from_setting("late", "0").is_err());
+        assert_eq!(
+            "late<0".parse::<Limit>().unwrap_err().to_string(),
+            "invalid limit 'late<0': no count is below 0. To allow none: late==0 (late = \"==0\" \
+             below [limits])"
+        );
         assert!(matches!("max<1us@95%".parse::<Limit>(), Err(LimitError::SureMaximum { .. })));
         assert!(matches!("rate(>1us)<1e-6".parse::<Limit>(), Err(LimitError::CertainRate(_))));
         assert!(matches!("p99<1us@20%".parse::<Limit>(), Err(LimitError::Confidence(_))));
