@@ -189,11 +189,15 @@ pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
 /// `16.6 % below the limit`.
 fn margin(margin: f64) -> String {
     let percent = (margin.abs() * 100.0 * 10.0).round() / 10.0;
-    if percent <= 0.0 && margin > 0.0 {
+    if margin == 0.0 {
+        tr!(at_the_limit)
+    } else if percent <= 0.0 && margin > 0.0 {
         tr!(less_than_0_1_percent)
     } else if percent <= 0.0 && margin < 0.0 {
         tr!(less_than_0_1_percent_above)
-    } else if margin >= 0.0 {
+    } else if margin > 0.0 {
+        // All of a limit is below it only at 0.
+        let percent = if margin < 1.0 { percent.min(99.9) } else { percent };
         tr!(percent_below_the_limit, percent)
     } else if percent >= 1_000.0 {
         // At 10 times the limit a percentage helps nobody.
@@ -253,6 +257,22 @@ const TIMES: f64 = 3.0;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn margins_in_words() {
+        for (of, words) in [
+            (0.0, "at the limit"),
+            (0.166, "16.6 % below the limit"),
+            (0.99998, "99.9 % below the limit"),
+            (1.0, "100 % below the limit"),
+            (0.0001, "less than 0.1 % below the limit"),
+            (-0.0001, "less than 0.1 % above the limit"),
+            (-0.5, "50 % above the limit"),
+            (-11.0, "12 times the limit"),
+        ] {
+            assert_eq!(margin(of), words);
+        }
+    }
 
     #[test]
     fn changes_in_words() {
