@@ -26,12 +26,15 @@ impl GateReport {
                 }
                 Verdict::Fail => tr!(fail_n_all, n = fail, all),
                 Verdict::NotEnough if lack == 0 => {
-                    tr!(
-                        not_enough_evidence_runs,
-                        runs = counted(self.gate.missing as u64, texts::n_runs)
-                    )
+                    tr!(not_enough_evidence_runs, runs = runs_missing(&self.gate))
                 }
                 Verdict::NotEnough => tr!(not_enough_evidence_n_all, n = lack, all),
+            };
+            let head = match self.gate.missing {
+                missing if missing > 0 && fail + lack > 0 => {
+                    tr!(heading_and_runs_without, heading = head, runs = runs_missing(&self.gate))
+                }
+                _ => head,
             };
             let mut out = format!("{head}\n");
             sources::in_words(&self.gate)
@@ -103,6 +106,9 @@ impl GateReport {
                     phases::maxima_json(&pool.maxima, |place| pool.recordings[place].as_path());
                 json!({ "recording": pool.path.display().to_string(), "phases": maxima })
             };
+            if self.gate.missing > 0 {
+                gate["missing_runs"] = self.gate.missing.into();
+            }
             if !self.gate.pools.is_empty() {
                 gate["pools"] = self.gate.pools.iter().map(of_pool).collect();
             }
@@ -110,8 +116,8 @@ impl GateReport {
         })
     }
 
-    /// As JUnit's XML, one test suite with a case for each limit. Not enough evidence is an error,
-    /// not a failure.
+    /// As JUnit's XML, one test suite with a case for each limit, and one for runs without a
+    /// recording. Not enough evidence is an error, not a failure.
     pub fn junit(&self) -> String {
         in_language(Language::English, || {
             let (sources, caveats) = (sources::in_words(&self.gate), self.caveats_named());
@@ -131,6 +137,20 @@ impl GateReport {
         let named = |(recording, caveat): &(String, String)| format!("{recording}: {caveat}");
         self.caveats.get().iter().map(named).collect()
     }
+}
+
+fn runs_missing(gate: &Gate) -> String {
+    counted(gate.missing as u64, texts::n_runs)
+}
+
+/// What is said of runs without a recording; none where there are none.
+fn missing_in_words(gate: &Gate) -> Option<String> {
+    (gate.missing > 0).then(|| tr!(runs_without_a_recording, runs = runs_missing(gate)))
+}
+
+/// How many tests there are, that of missing runs among them.
+fn tests(gate: &Gate) -> usize {
+    gate.judged.len() + usize::from(gate.missing > 0)
 }
 
 #[derive(Template)]

@@ -913,11 +913,45 @@ fn no_form_passes_without_all_runs() {
     let text = gate.text(Language::English);
     assert!(text.starts_with("NOT ENOUGH EVIDENCE: 2 runs without a recording\n"), "{text}");
     assert_eq!(gate.json()["verdict"], "not enough evidence");
+    assert_eq!(gate.json()["missing_runs"], 2);
+    let junit = gate.junit();
+    assert!(
+        junit.contains("tests=\"2\" failures=\"0\" errors=\"1\"")
+            && junit.contains(
+                "<testcase name=\"2 runs without a recording\" classname=\"teiji gate\"><error \
+                 message=\"not enough evidence: 2 runs without a recording\"/></testcase>\n"
+            ),
+        "{junit}"
+    );
+    let tap = gate.tap();
+    assert!(
+        tap.contains("\n1..2\n") && tap.contains("\nnot ok 2 - 2 runs without a recording\n# "),
+        "{tap}"
+    );
     assert!(
         gate.text(Language::Japanese).starts_with("判定不能: 測定 2 回の記録がありません"),
         "{}",
         gate.text(Language::Japanese)
     );
+}
+
+#[test]
+fn the_heading_counts_missing_runs_beside_limits() {
+    let heading = |limits: &[&str], missing: usize| {
+        let limits: Vec<Limit> = limits.iter().map(|limit| limit.parse().unwrap()).collect();
+        let recording = examined(&latencies(2_000, &[]));
+        let mut gate = GateReport::judge(&limits, std::slice::from_ref(&recording));
+        gate.gate.missing = missing;
+        assert_eq!(gate.json().get("missing_runs").is_some(), missing > 0);
+        gate.text(Language::English).lines().next().unwrap().to_owned()
+    };
+    let lacks = "p99.9999<1h@95%";
+    assert_eq!(heading(&[lacks], 0), "NOT ENOUGH EVIDENCE: 1 of 1 limit");
+    assert_eq!(
+        heading(&[lacks], 5),
+        "NOT ENOUGH EVIDENCE: 1 of 1 limit, and 5 runs without a recording"
+    );
+    assert_eq!(heading(&["max<1ns"], 1), "FAIL: 1 of 1 limit, and 1 run without a recording");
 }
 
 /// Its limits were written, and what is not judged cannot pass.
