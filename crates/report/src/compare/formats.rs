@@ -145,7 +145,7 @@ impl Comparisons {
         let mut out = String::new();
         let Some((base, others)) = groups.split_first() else { return out };
         let mut of_one = |other| match Compared::new(base, other, anyway, language) {
-            Err(why) => text::wrapped(&mut out, "", &why),
+            Err(refused) => text::wrapped(&mut out, "", &refused.sentence),
             Ok(compared) => {
                 text::wrapped(&mut out, "", &compared.verdict());
                 for caveat in &compared.texts().caveats {

@@ -164,9 +164,27 @@ impl Comparisons {
         let all = others
             .iter()
             .map(|other| Compared::new(base, other, anyway, language))
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<_, _>>()
+            .map_err(|refused| in_language(language, || refused.with_flag()))?;
         let time = InEach::new(|| groups.iter().find_map(Repeats::what_time_is));
         Ok(Comparisons { all, time })
+    }
+}
+
+/// Why two groups are not compared.
+struct Refused {
+    sentence: String,
+    /// Whether `--anyway` compares them.
+    is_by_default: bool,
+}
+
+impl Refused {
+    /// Where there is that flag.
+    fn with_flag(self) -> String {
+        match self.is_by_default {
+            true => tr!(refused_unless_anyway, refused = self.sentence),
+            false => self.sentence,
+        }
     }
 }
 
@@ -176,7 +194,7 @@ impl Compared {
         other: &Repeats,
         anyway: bool,
         language: Language,
-    ) -> Result<Compared, String> {
+    ) -> Result<Compared, Refused> {
         let both =
             || base.recordings.iter().chain(&other.recordings).map(|recorded| &recorded.document);
         let quantities = || different_quantities(&both().collect::<Vec<_>>());
@@ -184,13 +202,13 @@ impl Compared {
             |why| tr!(first_second_cannot_be, first = base.name(), second = other.name(), why);
         // There is nothing to compare, whatever is asked.
         if let Some(sentence) = in_language(language, || quantities().map(refusal)) {
-            return Err(sentence);
+            return Err(Refused { sentence, is_by_default: false });
         }
         let texts = InEach::new(|| Texts::new(base, other));
         if !anyway
             && let Some(sentence) = in_language(language, || texts.get().refusal(base, other))
         {
-            return Err(sentence);
+            return Err(Refused { sentence, is_by_default: true });
         }
         Ok(Compared {
             comparison: compare(&base.group, &other.group),
@@ -256,7 +274,7 @@ impl Texts {
     /// Why the groups are not compared; none if nothing is against it.
     fn refusal(&self, base: &Repeats, other: &Repeats) -> Option<String> {
         let why = self.incomparable.first()?;
-        Some(tr!(first_second_cannot_be_compared, first = base.name(), second = other.name(), why))
+        Some(tr!(first_second_cannot_be, first = base.name(), second = other.name(), why))
     }
 }
 
