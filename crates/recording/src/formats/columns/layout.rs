@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Where a table begins, what sets its fields apart, and what stands above it.
 
-use super::names::{Holds, holds, is_of_latency, names_columns, unit_alone, unit_in_text, unit_of};
+use super::names::{
+    Holds, holds, is_of_table, names_columns, names_latency, says_nothing, unit_alone,
+    unit_in_brackets, unit_in_text, unit_of,
+};
 use super::notation::is_number;
 
 pub(super) const MAX_FIELDS: usize = 512;
@@ -94,11 +97,6 @@ pub(super) fn is_rule(line: &str) -> bool {
     line.contains("--") && line.chars().all(|letter| "|-:+ ".contains(letter))
 }
 
-/// Whether a text says that a table below it is of latencies.
-fn is_of_table(text: &str) -> bool {
-    is_of_latency(text) || unit_in_text(text).is_some()
-}
-
 /// How a table is laid out.
 pub(super) struct Layout {
     pub separator: Separator,
@@ -123,23 +121,53 @@ impl Layout {
 
     /// Whether something says that it is of latencies.
     pub(super) fn is_named(&self) -> bool {
-        self.texts.iter().any(|text| is_of_table(text))
-            || self.names.iter().any(|name| is_of_latency(name) || unit_of(name).is_some())
-            || (!self.names.is_empty() && self.names.iter().all(|name| unit_alone(name).is_some()))
+        if self.names.is_empty() {
+            return self.texts.iter().any(|text| is_of_table(text));
+        }
+        let all = self.holds(false);
+        let says = |(what, name): (&Holds, &String)| match what {
+            Holds::Values => !says_nothing(name) || self.unit(0).is_some(),
+            Holds::Buckets => unit_of(name).is_some(),
+            _ => false,
+        };
+        all.iter().zip(&self.names).any(says)
     }
 
-    /// What each column holds.
-    pub(super) fn holds(&self) -> Vec<Holds> {
+    /// What each column holds. If one of them names latencies, others do only that do so too; and
+    /// if none, all of them where they are in a unit of time, or it is said elsewhere.
+    pub(super) fn holds(&self, is_unit_said: bool) -> Vec<Holds> {
         let mut all: Vec<Holds> = self.names.iter().map(|name| holds(name)).collect();
         all.resize(self.fields, Holds::Values);
+        let replace = |all: &mut [Holds], from: Holds, to: Holds| {
+            all.iter_mut().filter(|one| **one == from).for_each(|one| *one = to);
+        };
         if all.contains(&Holds::Buckets) {
             // All that stands beside buckets is counted in them.
-            for one in all.iter_mut().filter(|one| **one == Holds::Values) {
-                *one = Holds::Counts;
-            }
-        } else if all.contains(&Holds::Counts) {
-            for one in all.iter_mut().filter(|one| **one == Holds::Values) {
-                *one = Holds::Buckets;
+            replace(&mut all, Holds::Values, Holds::Counts);
+            return all;
+        }
+        if all.contains(&Holds::Counts) {
+            replace(&mut all, Holds::Values, Holds::Buckets);
+            return all;
+        }
+        if let Some(first) = all.iter().position(|one| *one == Holds::Values) {
+            // A number of the row stands before what it is of.
+            replace(&mut all[first..], Holds::Index, Holds::Other);
+        }
+        let values = |is: fn(&str) -> bool| {
+            let mut values = self.names.iter().zip(&all).filter(|(_, of)| **of == Holds::Values);
+            values.all(|(name, _)| is(name))
+        };
+        let is_any = self.names.iter().any(|name| names_latency(name));
+        let are_all = self.names.is_empty()
+            || is_unit_said
+            || values(|name| unit_in_brackets(name).is_some())
+            || values(|name| unit_alone(name).is_some() || says_nothing(name))
+            || self.texts.iter().any(|text| is_of_table(text));
+        for (one, name) in all.iter_mut().zip(&self.names) {
+            let is_value = names_latency(name) || !is_any && are_all;
+            if *one == Holds::Values && !is_value {
+                *one = Holds::Other;
             }
         }
         all

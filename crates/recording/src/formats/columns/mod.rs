@@ -8,7 +8,7 @@ mod names;
 mod notation;
 
 use self::layout::{Layout, MAX_ABOVE, ROWS_ALIKE, is_comment, is_rule};
-use self::names::{Holds, cpu, is_of_figure, kind};
+use self::names::{Holds, cpu, is_of_cpus, is_of_figure, kind};
 use self::notation::Notation;
 use super::numbers::whole;
 use super::{Import, ImportError, Lines, Output, Program};
@@ -73,6 +73,12 @@ enum Use {
     },
     Bucket(i64),
     Count(usize),
+    /// The number of the row.
+    Index,
+    /// Which thread the row is of.
+    Thread,
+    /// Its CPU.
+    Cpu,
 }
 
 /// A table as it is read.
@@ -88,6 +94,20 @@ struct Table {
     rows: u64,
     /// The first time, and the last after it.
     times: Option<(i64, i64)>,
+    /// Its first line.
+    begin: u64,
+    /// Those that rows are of, where a column says it.
+    threads: Vec<OfRows>,
+    /// By column, the last value as long as each was above the one before.
+    rising: Vec<Option<i64>>,
+}
+
+/// A thread by what columns say of its rows.
+struct OfRows {
+    thread: Option<u64>,
+    cpu: Option<u64>,
+    /// The number of its last row.
+    index: Option<u64>,
 }
 
 /// The next lines, as many as show how a table is laid out.
@@ -136,8 +156,8 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
 impl Table {
     /// A table of which nothing was read yet; none if no unit is said.
     fn new(layout: Layout, begin: u64, import: &mut Import<'_>) -> Result<Option<Table>, String> {
-        let all = layout.holds();
         let asked = (!import.is_unit_open()).then(|| import.unit_ns(1));
+        let all = layout.holds(asked.is_some());
         let unit = |column: usize| layout.unit(column).or(asked);
         let with = |what: Holds| (0..layout.fields).filter(|column| all[*column] == what).collect();
         let (values, buckets): (Vec<usize>, Vec<usize>) =
@@ -150,10 +170,25 @@ impl Table {
         if let Some((column, unit_ns)) = time {
             uses[column] = Use::Time(unit_ns);
         }
+        for column in with(Holds::Index) {
+            uses[column] = Use::Index;
+        }
+        let rows_of: Vec<usize> = with(Holds::Threads);
+        // Of a thread and its CPU the thread says which rows are together.
+        let thread = rows_of.iter().find(|column| !is_of_cpus(layout.name(**column)));
+        for column in &rows_of {
+            uses[*column] = if is_of_cpus(layout.name(*column)) { Use::Cpu } else { Use::Thread };
+        }
+        if rows_of.len() > 2 || rows_of.len() == 2 && thread.is_none() {
+            return Err("several columns say which thread a row is of".to_owned());
+        }
         let program = if time.is_some() { &TIMED } else { &ROWS };
         let mut outputs = Vec::new();
         if let ([bucket], [_, ..]) = (&buckets[..], &counts[..]) {
             let Some(unit_ns) = unit(*bucket) else { return Ok(None) };
+            if !rows_of.is_empty() {
+                return Err("counts of several threads stand below one another".to_owned());
+            }
             let mut output = import.output(program, begin);
             output.may_have_more = true;
             uses[*bucket] = Use::Bucket(unit_ns);
@@ -171,7 +206,7 @@ impl Table {
                 .collect();
             let Some((first, _)) = used.first() else {
                 return if values.is_empty() {
-                    Err("no column holds latencies, by the headings".to_owned())
+                    Err("no heading names a latency".to_owned())
                 } else {
                     Ok(None)
                 };
@@ -183,12 +218,19 @@ impl Table {
             if !are_threads && used.len() > PARTS.len() {
                 return Err(format!("there are more than {} kinds of columns", PARTS.len()));
             }
+            if !rows_of.is_empty() && used.len() > 1 {
+                return Err("rows of several threads have more than one latency".to_owned());
+            }
             for (index, (column, unit_ns)) in used.iter().enumerate() {
                 let (output, thread) = if are_threads { (0, index) } else { (index, 0) };
                 if outputs.len() <= output {
                     outputs.push(import.output(program, begin));
                 }
-                put_thread(&mut outputs[output], thread, layout.name(*column))?;
+                if rows_of.is_empty() {
+                    put_thread(&mut outputs[output], thread, layout.name(*column))?;
+                } else {
+                    outputs[output].say("column", layout.name(*column));
+                }
                 uses[*column] = Use::Value { output, thread, unit_ns: *unit_ns };
             }
         }
@@ -198,11 +240,12 @@ impl Table {
             }
             for (column, name) in layout.names.iter().enumerate() {
                 let is_left_out = matches!(uses[column], Use::Nothing) && !name.is_empty();
-                if is_left_out && all[column] != Holds::Index {
+                if is_left_out {
                     output.say("column left out", name);
                 }
             }
         }
+        let rising = vec![Some(i64::MIN); layout.fields];
         let is_semicolon = layout.separator.0 == Some(';');
         Ok(Some(Table {
             notation: if is_semicolon { Notation::WITH_DECIMAL_COMMA } else { Notation::default() },
@@ -213,6 +256,9 @@ impl Table {
             layout,
             rows: 0,
             times: None,
+            begin,
+            threads: Vec::new(),
+            rising,
         }))
     }
 
@@ -315,6 +361,7 @@ impl Table {
         let too_large = || error("no latency is so large");
         let fields = self.layout.separator.split(row);
         let get = |column: usize| fields.get(column).copied().filter(|field| !field.is_empty());
+        let row_of = self.thread_of(line, &fields)?;
         let mut time = None;
         let mut bucket = None;
         for (column, of) in self.uses.iter().enumerate() {
@@ -341,6 +388,7 @@ impl Table {
         for (column, of) in self.uses.iter().enumerate() {
             match *of {
                 Use::Value { output, thread, unit_ns } => {
+                    let thread = row_of.unwrap_or(thread);
                     let Some(text) = get(column) else {
                         self.has_ended[column] = true;
                         continue;
@@ -351,6 +399,9 @@ impl Table {
                         ));
                     }
                     let (ns, decimals) = self.notation.read(text, unit_ns).ok_or_else(too_large)?;
+                    if let Some(rising) = self.rising.get_mut(column) {
+                        *rising = rising.filter(|last| self.rows == 0 || *last < ns).map(|_| ns);
+                    }
                     let finest = &mut self.resolutions[output];
                     *finest = (*finest).min(resolution(unit_ns, decimals));
                     match time {
@@ -374,7 +425,74 @@ impl Table {
         Ok(())
     }
 
+    /// The thread that a row is of, where a column says it. Rows of each follow one another.
+    fn thread_of(&mut self, line: u64, fields: &[&str]) -> Result<Option<usize>, ImportError> {
+        let error = |why: String| ImportError::at(line, why);
+        let number = |column: usize| {
+            let text = fields.get(column).copied().unwrap_or_default();
+            whole(text).ok_or_else(|| error(format!("'{text}' is no whole number")))
+        };
+        let (mut thread, mut cpu, mut indices) = (None, None, Vec::new());
+        for (column, of) in self.uses.iter().enumerate() {
+            match of {
+                Use::Thread => thread = Some(number(column)?),
+                // It is empty where the thread was on no certain one.
+                Use::Cpu if fields.get(column).is_some_and(|text| text.is_empty()) => {}
+                Use::Cpu => cpu = Some(number(column)?),
+                Use::Index => indices.push(number(column)?),
+                _ => {}
+            }
+        }
+        let is_said = self.uses.iter().any(|of| matches!(of, Use::Thread | Use::Cpu));
+        let is_it =
+            |of: &OfRows| if thread.is_some() { of.thread == thread } else { of.cpu == cpu };
+        let known = self.threads.iter().position(is_it);
+        let at = known.unwrap_or(self.threads.len());
+        if known.is_none() {
+            if is_said {
+                let pinned = cpu.and_then(|cpu| u32::try_from(cpu).ok()).map(CpuId);
+                self.outputs[0].thread(at)?.cpu = pinned;
+            }
+            self.threads.push(OfRows { thread, cpu, index: None });
+        }
+        let of = &mut self.threads[at];
+        if of.cpu != cpu {
+            return Err(error("the thread is on another CPU than in its rows above".to_owned()));
+        }
+        if let Some(index) = indices.first() {
+            if let Some(last) = of.index.filter(|last| last.checked_add(1) != Some(*index)) {
+                return Err(error(format!("the row's number {index} does not follow {last}")));
+            }
+            of.index = Some(*index);
+        }
+        Ok(is_said.then_some(at))
+    }
+
+    /// Whether it may be something else, as all of its rows show: values that only rise are the
+    /// numbers of rows, or buckets of the counts beside them.
+    fn is_doubtful(&self) -> Result<(), ImportError> {
+        let is_rising =
+            |(of, last): (&Use, &Option<i64>)| matches!(of, Use::Value { .. }) && last.is_some();
+        if !self.uses.iter().zip(&self.rising).any(is_rising) || self.layout.fields == 1 {
+            return Ok(());
+        }
+        let error = |why: &str| Err(ImportError::at(self.begin, why));
+        if self.layout.names.is_empty() {
+            return error(
+                "a column may be the number of the row: headings have to name the columns",
+            );
+        }
+        if self.uses.iter().any(|of| matches!(of, Use::Nothing)) {
+            return error(
+                "it may be a histogram, as each latency is above the last: counts need the heading \
+                 'count'",
+            );
+        }
+        Ok(())
+    }
+
     fn finish(self, import: &mut Import<'_>) -> Result<(), ImportError> {
+        self.is_doubtful()?;
         let are_parts = self.outputs.len() > 1;
         let parts = PARTS.iter().zip(self.outputs).zip(self.resolutions);
         for ((part, mut output), resolution) in parts {

@@ -81,7 +81,7 @@ fn separators() {
     let expected = [(5, 1_000, 5_500), (5, 10_000, 50_000)];
     for separator in [";", "\t", ",", ", ", " ", "  ", " | "] {
         let mut text = format!("CPU 0 (us){separator}CPU 3 (us)\n");
-        for row in ["1.0", "2.0", "3", "4", "5.5"] {
+        for row in ["1.0", "2.0", "5.5", "3", "4"] {
             let tens = row.split('.').next().unwrap();
             writeln!(text, "{row}{separator}{tens}0").unwrap();
         }
@@ -115,7 +115,7 @@ fn commas_are_read_only_where_it_is_sure_what_they_are() {
     // One number or two.
     let why = in_unit(&rows.join("\n"), 1_000).unwrap_err();
     assert!(why.starts_with("line 1: '1,533' may be one number or two"), "{why}");
-    let two = only(&table("i,latency_ms", &rows));
+    let two = only(&table("load,latency_ms", &rows));
     assert_eq!(figures(&two), [(5, 0, 533_000_000)]);
 }
 
@@ -151,7 +151,7 @@ fn a_histogram_is_one_only_by_its_heading() {
     ));
     assert_eq!(figures(&two), [(113, 10_000, 20_000), (10, 10_000, 20_000)]);
     assert_eq!(two.document.threads[1].cpu, CpuId(1));
-    let threads = only(&table("a1_us,a2_us", &rows));
+    let threads = only(&table("lat1_us,lat2_us", &rows));
     assert_eq!(figures(&threads), [(5, 10_000, 20_000), (5, 0, 100_000)]);
     let part = table("latency_us,count", &rows) + "21,1.5\n";
     assert_eq!(refused(&part), "line 7: the count is no whole number");
@@ -195,7 +195,7 @@ fn what_is_damaged_is_named_with_its_line() {
         "line 6: the row is not 2 numbers as those above"
     );
     assert_eq!(
-        refused(&(table("a_us b_us", &rows) + "11 1x\n")),
+        refused(&(table("lat0_us lat1_us", &rows) + "11 1x\n")),
         "line 7: the row is not 2 numbers as those above"
     );
     assert_eq!(
@@ -225,5 +225,91 @@ fn no_table_ends_at_what_may_be_one_of_its_rows() {
     for end in ["\n\n", "\nThat was the test.\n", "```\nSome text.\n"] {
         assert_eq!(figures(&only(&(table("latency_us", &rows) + end))), [(5, 10_000, 13_000)]);
     }
-    assert_eq!(imported(&[table("latency_us", &rows), table("b_us", &rows)].join("\n")).len(), 2);
+    assert_eq!(
+        imported(&[table("latency_us", &rows), table("delay_us", &rows)].join("\n")).len(),
+        2
+    );
+}
+
+#[test]
+fn headings_that_name_no_latency() {
+    let rows = ["12.5,11.2", "13.0,11.9", "12.1,10.8", "13.1,11.1", "12.2,10"];
+    for heading in [
+        "price_us,price_eu",
+        "speed_m_s,b",
+        "requests/sec,b",
+        "uptime_s,temperature",
+        "start_ns,end_ns",
+        "period_us,runtime_us",
+        "lap,lap_time_s",
+        "Percentage served,Time in ms",
+        "elapsed_s,fan_ms",
+        "a_us,b_us",
+    ] {
+        assert_eq!(
+            refused(&table(heading, &rows)),
+            "line 1: no heading names a latency",
+            "{heading}"
+        );
+    }
+    for heading in ["MaxLatency_us,b", "p75_us,p25_us", "run,peak (us)", "run,latency 99th (us)"] {
+        assert!(refused(&table(heading, &rows)).contains("is a figure of several"), "{heading}");
+    }
+    for heading in ["latency_us,b", "latency [us],period_us", "lat_us,throughput_ops_per_s"] {
+        assert_eq!(figures(&only(&table(heading, &rows))), [(5, 12_100, 13_100)], "{heading}");
+    }
+    let dollars = table("# Prices in US dollars", &["12", "15", "11", "90", "13"]);
+    assert_eq!(refused(&dollars), "line 1: no heading names a latency");
+}
+
+#[test]
+fn what_may_be_a_histogram_or_a_number_of_the_row_is_refused() {
+    let rows = ["10,900", "11,50", "12,3", "13,2", "14,1"];
+    for heading in ["latency_us,cpu0", "latency_us,number", "number,latency_us"] {
+        let rows = rows.map(|row| match heading.starts_with('n') {
+            true => row.split(',').rev().collect::<Vec<_>>().join(","),
+            false => row.to_owned(),
+        });
+        let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+        assert!(
+            refused(&table(heading, &rows)).starts_with("line 1: it may be a histogram"),
+            "{heading}"
+        );
+    }
+    assert!(
+        in_unit(&(rows.join("\n").replace(',', ";") + "\n"), 1_000)
+            .unwrap_err()
+            .starts_with("line 1: a column may be the number of the row")
+    );
+    let rows = ["10,900,900", "11,50,950", "12,3,953", "13,2,955", "14,1,956"];
+    let one = only(&table("latency_us,count,cumulative", &rows));
+    assert_eq!(figures(&one), [(956, 10_000, 14_000)]);
+    let ends = refused(&table("bin_start_us,bin_end_us,count", &rows));
+    assert!(ends.starts_with("line 1: which values"), "{ends}");
+    let gap = ["0,10", "1,12", "2,11", "5,12", "6,11"];
+    assert_eq!(
+        refused(&table("cycle,latency_us", &gap)),
+        "line 5: the row's number 5 does not follow 2"
+    );
+}
+
+#[test]
+fn rows_of_several_threads_are_told_apart() {
+    let rows = ["4,0,10", "6,0,20", "4,1,11", "6,1,21", "4,2,12"];
+    let one = only(&table("cpu,cycle,latency_us", &rows));
+    assert_eq!(figures(&one), [(3, 10_000, 12_000), (2, 20_000, 21_000)]);
+    let cpus: Vec<_> = one.document.threads.iter().map(|of| (of.cpu.0, of.pinned)).collect();
+    assert_eq!(cpus, [(4, true), (6, true)]);
+    let one = only(&table("thread,n,latency_us", &rows));
+    assert_eq!(figures(&one)[1], (2, 20_000, 21_000));
+    assert!(!one.document.threads[1].pinned);
+    let moved = ["0,4,10", "1,5,20", "0,4,11", "1,6,21", "0,4,12"];
+    assert_eq!(
+        refused(&table("thread,cpu,latency_us", &moved)),
+        "line 5: the thread is on another CPU than in its rows above"
+    );
+    let two = refused(&table("cpu,latency_us,jitter_us", &rows));
+    assert_eq!(two, "line 1: rows of several threads have more than one latency");
+    let counts = refused(&table("cpu,latency_us,count", &rows));
+    assert_eq!(counts, "line 1: counts of several threads stand below one another");
 }
