@@ -19,18 +19,21 @@ fn row(line: &str) -> Option<Row> {
     Some((number(bucket)?, counts))
 }
 
+/// Rows that rise by one each before they are known as such: other tables have numbers with zeros
+/// before them, too.
+const ROWS: usize = 5;
+
 /// Whether such rows begin here.
 pub(crate) fn begins(lines: &[&str]) -> bool {
     // The first of them is small.
     if !lines.first().is_some_and(|line| line.starts_with('0')) {
         return false;
     }
-    let mut rows = lines.iter().map(|line| row(line));
-    let (Some(Some((first, of_first))), Some(Some((next, of_next)))) = (rows.next(), rows.next())
-    else {
-        return false;
-    };
-    first < next && of_first.len() == of_next.len()
+    let rows: Vec<Row> = lines.iter().take(ROWS).map_while(|line| row(line)).collect();
+    rows.len() == ROWS
+        && rows.windows(2).all(|two| {
+            two[0].0.checked_add(1) == Some(two[1].0) && two[0].1.len() == two[1].1.len()
+        })
 }
 
 /// Reads them. How many were beyond the last is not said.
@@ -48,6 +51,10 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
 mod tests {
     use crate::formats::tests::{figures, imported, refused};
     use model::Unknown;
+
+    /// Rows below which others stand.
+    const HEAD: &str =
+        "000204,000000\n000205,000000\n000206,000000\n000207,000000\n000208,000000\n";
 
     /// Written by cyclictest 2.4 with -t2 -h 60, and changed by grep and tr.
     const FILE: &str = include_str!("samples/cyclictest-histogram.csv");
@@ -68,11 +75,11 @@ mod tests {
         assert!(source.lacks(Unknown::Unit) && source.lacks(Unknown::Beyond));
         assert_eq!(source.format, "cyclictest-csv");
         // Of one thread, as in the document that says how it is made.
-        let one = imported("000209,000000\n000210,001800\n000211,000007\n");
+        let one = imported(&format!("{HEAD}000209,000000\n000210,001800\n000211,000007\n"));
         let of = one[0].document.threads[0].latency_ns.unwrap();
         assert_eq!((of.count, of.min, of.max), (1_807, 210_000, 211_000));
         // Where a tab stands behind the last number.
-        assert_eq!(imported("000209,000001\t\n000210,001800\t\n").len(), 1);
+        assert_eq!(imported(&HEAD.replace("0\n", "1\t\n")).len(), 1);
     }
 
     /// As OSADL's script for plots makes it: without comments, and with tabs.
@@ -94,15 +101,25 @@ mod tests {
         );
     }
 
+    /// Such as those of post codes.
+    #[test]
+    fn other_numbers_with_zeros_before_them() {
+        for text in [
+            "010115,000012\n010117,000014\n010119,000011\n010178,000010\n010179,000007\n",
+            "000001,000012\n000002,000014\n000003,000011\n000004,000010\n",
+            "000001,12\n000002,14\n000003,11\n000004,10\n000005,10\n",
+        ] {
+            let why = refused(text);
+            assert!(!why.contains("bucket"), "{why}");
+        }
+    }
+
     #[test]
     fn numbers_beyond_any() {
         let most = u64::MAX;
-        assert_eq!(
-            refused(&format!("000001,000001\n{most},000001\n")),
-            "line 3: no latency is so large"
-        );
+        assert_eq!(refused(&format!("{HEAD}{most},000001\n")), "line 7: no latency is so large");
         let of = |overflows: u64| {
-            format!("000001,{most}\n000002,000001\n# Histogram Overflows: {overflows}\n")
+            format!("{HEAD}000209,{most}\n000210,000001\n# Histogram Overflows: {overflows}\n")
         };
         assert!(refused(&of(most)).contains("thread 0: a bucket of"));
     }
@@ -110,12 +127,12 @@ mod tests {
     #[test]
     fn what_is_damaged_is_named_with_its_line() {
         assert_eq!(
-            refused("000001,000001\n000002,000001\n000002,000001\n"),
-            "line 3: the bucket does not follow the one above"
+            refused(&format!("{HEAD}000209,000001\n000209,000001\n")),
+            "line 7: the bucket does not follow the one above"
         );
         assert_eq!(
-            refused("000001,000001\n000002,000001\n000003,000001\t000001\n"),
-            "line 3: the row has another number of columns than those above"
+            refused(&format!("{HEAD}000209,000001\t000001\n")),
+            "line 6: the row has another number of columns than those above"
         );
     }
 }
