@@ -32,7 +32,7 @@ pub(crate) fn begins(lines: &[&str]) -> bool {
     is_thread_line(first)
         || first.starts_with("Max CPUs = ")
         || (is_histogram(first) && next().is_some_and(|line| is_of_histogram(line)))
-        || (sample(first).is_some() && next().is_some_and(|line| sample(line).is_some()))
+        || (padded(first).is_some() && are_samples(lines))
 }
 
 /// Reads it.
@@ -54,10 +54,13 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     }
     output.resolution_ns = unit_ns;
     let (mut scheduling, mut has_histogram, mut has_samples) = (None, false, false);
+    let mut has_head = false;
     let mut broken = Broken::default();
     // Printed by -v: of each thread its interval and that to the next.
     let mut printed: Vec<i64> = Vec::new();
     while let Some(line) = lines.peek()? {
+        let is_sample: fn(&str) -> Option<Sample> = if has_head { sample } else { padded };
+        has_head |= line.starts_with("Max CPUs = ") || interval_of_thread(line).is_some();
         if let Some(of_all) = policy(line) {
             if has_histogram || has_samples {
                 break;
@@ -75,12 +78,12 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
             lines.advance();
             histogram(lines, &mut output, unit_ns, row)?;
             has_histogram = true;
-        } else if sample(line).is_some() {
+        } else if is_sample(line).is_some() {
             if has_samples {
                 break;
             }
             intervals(&mut output, &printed)?;
-            samples(lines, &mut output, unit_ns)?;
+            samples(lines, &mut output, unit_ns, is_sample)?;
             has_samples = true;
             if lines.peek()?.is_some_and(signaltest::is_thread_line) {
                 return Err(lines.error(
@@ -154,8 +157,36 @@ fn intervals(output: &mut Output, printed: &[i64]) -> Result<(), ImportError> {
     Ok(())
 }
 
+/// A thread, its cycle, and the value.
+type Sample = (usize, u64, i64);
+
+/// Digits and blanks of each of the three at least, as `-v` prints them.
+const WIDTH: usize = 8;
+
+/// A sample as `-v` prints it, with blanks before its numbers: times of day have none.
+fn padded(line: &str) -> Option<Sample> {
+    let (thread, behind) = line.split_once(':')?;
+    let (cycle, value) = behind.split_once(':')?;
+    let digits = value.trim_start_matches(' ');
+    let end = digits.find(' ').unwrap_or(digits.len()) + value.len() - digits.len();
+    let is_padded =
+        |text: &str| text.len() == WIDTH || text.len() > WIDTH && !text.starts_with(' ');
+    let is_one =
+        thread.starts_with(' ') && [thread, cycle, &value[..end]].into_iter().all(is_padded);
+    is_one.then(|| sample(line)).flatten()
+}
+
+/// Whether the first lines are samples, cycles of each thread after one another.
+fn are_samples(lines: &[&str]) -> bool {
+    let lines = || lines.iter().filter(|line| !line.trim().is_empty());
+    let found: Vec<Sample> = lines().map_while(|line| padded(line)).collect();
+    // Another run may begin, without anything between.
+    let follows = |two: &[Sample]| two[0].0 != two[1].0 || two[0].1 < two[1].1 || two[1].1 == 0;
+    found.len() >= 2 && found.windows(2).all(follows)
+}
+
 /// `thread:cycle:value`, of -v; with --smi a fourth number behind it.
-fn sample(line: &str) -> Option<(usize, u64, i64)> {
+fn sample(line: &str) -> Option<Sample> {
     let bytes = line.as_bytes();
     let mut at = 0;
     let mut field = |end: Option<u8>| -> Option<i64> {
@@ -173,8 +204,10 @@ fn sample(line: &str) -> Option<(usize, u64, i64)> {
             Some(end) => bytes.get(at) == Some(&end),
             None => matches!(bytes.get(at), None | Some(b' ')),
         };
+        // As in 00:12:31.
+        let has_zeros = at > begin + 1 && bytes[begin] == b'0';
         at += 1;
-        (at > begin + 1 && is_ended).then_some(if negative { -value } else { value })
+        (at > begin + 1 && is_ended && !has_zeros).then_some(if negative { -value } else { value })
     };
     let (thread, cycle) = (field(Some(b':'))?, field(Some(b':'))?);
     let value = field(None)?;
@@ -187,11 +220,16 @@ fn sample(line: &str) -> Option<(usize, u64, i64)> {
 const MAX_ROWS_OF_SAMPLE: u64 = 16;
 const MAX_LOST: u64 = 10_000;
 
-/// Reads the samples of -v.
-fn samples(lines: &mut Lines<'_>, output: &mut Output, unit_ns: i64) -> Result<(), ImportError> {
+/// Reads the samples of -v, which are written so.
+fn samples(
+    lines: &mut Lines<'_>,
+    output: &mut Output,
+    unit_ns: i64,
+    is_sample: fn(&str) -> Option<Sample>,
+) -> Result<(), ImportError> {
     // Of each thread the cycle of its row 0, the next cycle, and how many samples there are.
     let mut cycles: Vec<Option<(u64, u64, u64)>> = Vec::new();
-    while let Some((thread, cycle, value)) = lines.peek()?.and_then(sample) {
+    while let Some((thread, cycle, value)) = lines.peek()?.and_then(is_sample) {
         if cycles.len() <= thread {
             output.thread(thread)?;
             cycles.resize(thread + 1, None);
@@ -223,6 +261,9 @@ fn samples(lines: &mut Lines<'_>, output: &mut Output, unit_ns: i64) -> Result<(
         output.sample(thread, ns)?;
         cycles[thread] = Some((first, cycle.saturating_add(1), taken + 1));
         lines.advance();
+    }
+    if lines.peek()?.is_some_and(|line| sample(line).is_some()) {
+        return Err(lines.error("the sample is not written as those above"));
     }
     Ok(())
 }
@@ -263,9 +304,41 @@ mod tests {
         assert_eq!(sample("       1:       2:     235"), Some((1, 2, 235)));
         assert_eq!(sample("       0:      12:      -5"), Some((0, 12, -5)));
         assert_eq!(sample("0:1:2       4"), Some((0, 1, 2)));
-        for line in ["0:1", "a:1:2", "0:1:", "0:1:2x", "12:00:01 x", "0:1:2:3", ":1:2"] {
+        for line in ["0:1", "a:1:2", "0:1:", "0:1:2x", "12:00:01 x", "0:1:2:3", ":1:2", "0:12:07"] {
             assert_eq!(sample(line), None, "{line}");
         }
+    }
+
+    /// What `-v` prints of these cycles.
+    fn v(cycles: &[(u64, i64)]) -> String {
+        cycles.iter().map(|(cycle, value)| format!("{:8}:{cycle:8}:{value:8}\n", 0)).collect()
+    }
+
+    #[test]
+    fn times_of_day_are_no_samples() {
+        let none = "no output of a known format is in it";
+        for line in [
+            "12:10:31",
+            "00:12:31",
+            "elapsed 1:10:10",
+            "   1234 10:11:12",
+            "backup 3:14:15",
+            "       1 1:02:03",
+        ] {
+            assert_eq!(refused(&format!("{line}\n").repeat(8)), none, "{line}");
+        }
+        let text = v(&[(0, 7), (1, 8), (2, 9)]);
+        let in_log: String = text.lines().map(|line| format!("Nov 20 host: {line}\n")).collect();
+        for text in [&text, &in_log] {
+            assert_eq!(imported(text)[0].document.threads[0].latency_ns.unwrap().count, 3);
+        }
+        // Where their head shows that they are samples they may have lost their blanks.
+        let head = "Max CPUs = 2\nThread 0 Interval: 1500\n0:0:7\n0:1:8\n";
+        assert_eq!(imported(head)[0].document.threads[0].latency_ns.unwrap().count, 2);
+        assert_eq!(
+            refused(&(text + "0:3:4\n")),
+            "line 4: the sample is not written as those above"
+        );
     }
 
     #[test]
@@ -324,8 +397,8 @@ mod tests {
     fn samples_keep_their_order_and_what_is_missing() {
         let text = "Max CPUs = 2\nOnline CPUs = 2\nThread 0 Interval: 1500\nThread 1 Interval: \
                     2000\n       0:       0:      25\n       1:       0:     235\n       0:       \
-                    1:      26\n       0:       2:      27\n       0:       5:      29\n       1: \
-                    1:       3\n";
+                    1:      26\n       0:       2:      27\n       0:       5:      29\n       \
+                    1:       1:       3\n";
         let all = imported(text);
         let document = &all[0].document;
         assert_eq!(
@@ -514,11 +587,11 @@ mod tests {
             "line 3: the row has another number of columns than those above"
         );
         assert_eq!(
-            refused("0:0:7\n0:1:8\n0:999999999999:8\n"),
+            refused(&v(&[(0, 7), (1, 8), (999_999_999_999, 8)])),
             "line 3: nearly all of the 999999999999 samples above are lost"
         );
         assert_eq!(
-            refused("0:4:7\n0:9:8\n0:14:8\n"),
+            refused(&v(&[(4, 7), (9, 8), (14, 8)])),
             "line 2: each value is the largest of 5 cycles (-o 5): they are no samples"
         );
     }

@@ -92,7 +92,8 @@ fn what_no_run_can_have_is_refused() {
         refused(&line("1000", "90000000000000")),
         "line 1: thread 0: no latency is so large"
     );
-    assert_eq!(refused("0:0:90000000000000\n0:1:7\n"), "line 1: thread 0: no latency is so large");
+    let samples = "       0:       0:90000000000000\n       0:       1:       7\n";
+    assert_eq!(refused(samples), "line 1: thread 0: no latency is so large");
 }
 
 /// Sums of what a stranger wrote do not overflow.
