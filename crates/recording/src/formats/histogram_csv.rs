@@ -87,7 +87,7 @@ mod tests {
     fn tabs_in_the_place_of_blanks() {
         let rows = |text: &str| {
             let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('0')).collect();
-            imported(&rows.join("\n").replace(' ', "\t")).remove(0).document
+            imported(&(rows.join("\n") + "\n").replace(' ', "\t")).remove(0).document
         };
         let document = rows(include_str!("samples/cyclictest-2.4-hlive.txt"));
         assert_eq!(

@@ -28,6 +28,8 @@ pub(crate) struct Lines<'f> {
     /// Of the line at the front, from 1.
     number: u64,
     has_ended: bool,
+    /// The last line, where it ends within a number as if the file was cut there.
+    cut: Option<u64>,
     /// What stands before each line, its digits as 0 and its letters as a.
     prefix: Vec<char>,
 }
@@ -41,6 +43,7 @@ impl<'f> Lines<'f> {
             bytes: Vec::new(),
             number: 1,
             has_ended: false,
+            cut: None,
             prefix: Vec::new(),
         }
     }
@@ -100,6 +103,15 @@ impl<'f> Lines<'f> {
         Ok(false)
     }
 
+    /// Fails if a line was taken whose last number may be the beginning of another.
+    pub(crate) fn are_whole(&self) -> Result<(), ImportError> {
+        let why = "the last line has no end: the file may be cut within a number; add a line end \
+                   if it is whole";
+        self.cut
+            .filter(|cut| *cut < self.number)
+            .map_or(Ok(()), |cut| Err(ImportError::at(cut, why)))
+    }
+
     /// An error at the next line.
     pub(crate) fn error(&self, why: impl Into<String>) -> ImportError {
         ImportError::at(self.number, why)
@@ -121,6 +133,9 @@ impl<'f> Lines<'f> {
                 self.has_ended = true;
                 return Ok(());
             }
+            if ends_in_number(&self.bytes) {
+                self.cut = Some(number);
+            }
             let mut line = self.spare.pop().unwrap_or_default();
             line.clear();
             clean(&self.bytes, &mut line);
@@ -128,6 +143,13 @@ impl<'f> Lines<'f> {
         }
         Ok(())
     }
+}
+
+/// Whether it has no end and may lack some of its last number, or a field behind that.
+fn ends_in_number(bytes: &[u8]) -> bool {
+    let number = bytes.strip_suffix(b".").or_else(|| bytes.strip_suffix(b","));
+    let number = number.or_else(|| bytes.strip_suffix(b";")).unwrap_or(bytes);
+    number.last().is_some_and(u8::is_ascii_digit)
 }
 
 /// A letter of what stands before lines, as far as it is the same before each.
@@ -210,6 +232,27 @@ mod tests {
         assert!(lines.strip(|lines| lines[0].starts_with("# Hist")).unwrap());
         let found: Vec<String> = std::iter::from_fn(|| lines.take().unwrap()).collect();
         assert_eq!(found, ["# Histogram", "000001", "bare", "> 3"]);
+    }
+
+    #[test]
+    fn a_last_line_that_may_be_cut_is_known() {
+        for (text, is_whole) in [
+            ("1\n12", false),
+            ("1\n12.", false),
+            ("1\n12,", false),
+            ("1\n12\n", true),
+            ("1\n12\r\n", true),
+            ("1\n}", true),
+            ("1\n12 us", true),
+        ] {
+            let mut source = text.as_bytes();
+            let mut lines = Lines::new(&mut source);
+            lines.take().unwrap();
+            lines.peek().unwrap();
+            assert!(lines.are_whole().is_ok(), "{text:?}: it was looked at only");
+            lines.take().unwrap();
+            assert_eq!(lines.are_whole().is_ok(), is_whole, "{text:?}");
+        }
     }
 
     #[test]

@@ -489,6 +489,7 @@ pub(crate) fn import_from(
         if let Some((name, read)) = found {
             import.format = name;
             read(&mut lines, import)?;
+            lines.are_whole()?;
             import.before.clear();
         }
         if lines.number() > line {

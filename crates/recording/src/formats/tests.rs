@@ -122,3 +122,22 @@ fn values_beyond_a_histogram_that_no_latency_can_have_are_refused() {
                 # Histogram Overflows: 00002\n";
     assert_eq!(refused(text), "line 1: thread 0: no latency is so large");
 }
+
+#[test]
+fn files_that_are_cut_within_a_number() {
+    let why = |line: u64| {
+        format!(
+            "line {line}: the last line has no end: the file may be cut within a number; add a \
+             line end if it is whole"
+        )
+    };
+    let thread = "T: 0 (1) P:80 I:1000 C: 9 Min: 1 Act: 2 Avg: 3 Max: 192";
+    let samples = "       0:       0:      90\n       0:       1:       7";
+    let column = "latency_us\n1\n2\n1\n3\n1\n29";
+    let rows = "000001,000000\n000002,000000\n000003,000001\n000004,000000\n000005,000012";
+    for (text, line) in [(thread, 1), (samples, 2), (column, 7), (rows, 5)] {
+        assert_eq!(refused(text), why(line));
+        assert_eq!(imported(&format!("{text}\n")).len(), 1);
+        assert_eq!(imported(&format!("{text}\n\nThe log ends at 12")).len(), 1);
+    }
+}
