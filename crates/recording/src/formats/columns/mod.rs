@@ -331,7 +331,10 @@ impl Table {
     }
 
     fn misfit(&self) -> String {
-        format!("the row is not {} numbers as those above", self.layout.fields)
+        match self.layout.fields {
+            1 => "the row is no number as those above".to_owned(),
+            fields => format!("the row is not {fields} numbers as those above"),
+        }
     }
 
     fn is_row(&self, fields: &[&str]) -> bool {

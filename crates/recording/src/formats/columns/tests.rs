@@ -213,15 +213,15 @@ fn no_table_ends_at_what_may_be_one_of_its_rows() {
     for row in ["timeout", "nan", "NA", "\"\"", ">500", "OVERRUN", "the end"] {
         assert_eq!(
             refused(&(table("latency_us", &rows) + row + "\n9000\n")),
-            "line 7: the row is not 1 numbers as those above",
+            "line 7: the row is no number as those above",
             "{row}"
         );
         assert!(refused(&(table("latency_us", &rows) + row + "\n")).starts_with("line 7: "));
         let behind = table("latency_us", &rows) + "\n" + row + "\n9000\n";
-        assert!(refused(&behind).starts_with("line 8: the row is not"), "{row}");
+        assert!(refused(&behind).starts_with("line 8: the row is no "), "{row}");
     }
     let gap = table("latency_us", &rows) + "\n9000\n12\n";
-    assert_eq!(refused(&gap), "line 7: the row is not 1 numbers as those above");
+    assert_eq!(refused(&gap), "line 7: the row is no number as those above");
     for end in ["\n\n", "\nThat was the test.\n", "```\nSome text.\n"] {
         assert_eq!(figures(&only(&(table("latency_us", &rows) + end))), [(5, 10_000, 13_000)]);
     }
