@@ -10,6 +10,8 @@ use serde::Deserialize;
 
 /// CPUs that a command line may name.
 const MAX_CPUS: u32 = 8_192;
+/// Bytes of a list of CPUs at most.
+const MAX_LIST: usize = 4_096;
 /// The widest class of latencies, us.
 const MAX_WIDTH: u64 = 1_000_000;
 
@@ -208,6 +210,8 @@ struct CommandLine {
     has_sum: bool,
     /// The CPUs that its threads are bound to, in their order; empty for all from 0 on.
     cpus: Option<Vec<CpuId>>,
+    /// The same as it is written, until the last such option is known.
+    list: Option<String>,
 }
 
 impl CommandLine {
@@ -225,12 +229,13 @@ impl CommandLine {
                 "--interval" => command.has_interval = true,
                 "--loops" => command.has_loops = true,
                 "--histofall" => command.has_sum = true,
-                "--smp" => command.cpus = Some(Vec::new()),
-                "--affinity" => command.pin(value.unwrap_or_default()),
+                "--smp" => command.list = Some(String::new()),
+                "--affinity" => command.list = Some(value.unwrap_or_default().to_owned()),
                 _ if word.starts_with("--") => {}
                 _ => command.short(word.strip_prefix('-').unwrap_or_default(), next),
             }
         }
+        command.cpus = command.list.as_deref().and_then(pinned);
         command
     }
 
@@ -239,26 +244,20 @@ impl CommandLine {
         for (at, letter) in word.char_indices() {
             let rest = &word[at + letter.len_utf8()..];
             match letter {
-                'S' => self.cpus = Some(Vec::new()),
+                'S' => self.list = Some(String::new()),
                 'i' => self.has_interval = true,
                 'l' => self.has_loops = true,
                 'H' => self.has_sum = true,
-                'a' => self.pin(if rest.is_empty() { next.unwrap_or_default() } else { rest }),
+                'a' => {
+                    let list = if rest.is_empty() { next.unwrap_or_default() } else { rest };
+                    self.list = Some(list.to_owned());
+                }
                 _ => {}
             }
             if "abcdDFhHiloptA".contains(letter) {
                 break;
             }
         }
-    }
-
-    fn pin(&mut self, list: &str) {
-        self.cpus = if list.is_empty() {
-            Some(Vec::new())
-        } else {
-            let all: Vec<CpuId> = (0..MAX_CPUS).map(CpuId).collect();
-            list.parse::<CpuList>().ok().and_then(|list| list.resolve(&all).ok())
-        };
     }
 
     fn is_none(&self) -> bool {
@@ -273,6 +272,16 @@ impl CommandLine {
         }
         cpus.get(thread % cpus.len()).copied()
     }
+}
+
+/// The CPUs of a list; empty for all from 0 on.
+fn pinned(list: &str) -> Option<Vec<CpuId>> {
+    if list.is_empty() {
+        return Some(Vec::new());
+    }
+    let all: Vec<CpuId> = (0..MAX_CPUS).map(CpuId).collect();
+    let list = Some(list).filter(|list| list.len() <= MAX_LIST)?.parse::<CpuList>().ok()?;
+    list.resolve(&all).ok()
 }
 
 #[cfg(test)]
@@ -354,5 +363,13 @@ mod tests {
             with("[0, 0, 0, ", "[0, 0, "),
             "line 1: core 0: it has another number of classes"
         );
+    }
+
+    #[test]
+    fn a_list_of_cpus_that_nobody_writes_is_not_resolved() {
+        let list = |parts: usize| vec!["0-8191"; parts].join(",");
+        assert_eq!(CommandLine::new(&format!("cyclictest -a {}", list(2))).cpu(7), Some(CpuId(7)));
+        assert_eq!(CommandLine::new(&format!("cyclictest -a {}", list(1_000))).cpu(7), None);
+        assert_eq!(CommandLine::new("cyclictest -a 3 -a5").cpu(0), Some(CpuId(5)), "the last");
     }
 }
