@@ -12,6 +12,8 @@ use std::io::BufRead;
 const MAX_LINE: usize = 16 << 20;
 /// Lines that are looked at before it is known what they are.
 const MAX_AHEAD: usize = 12;
+/// Bytes of them at most, but for the last, and of a line whose memory is kept for others.
+const MAX_BYTES_AHEAD: usize = 1 << 20;
 /// Characters of what a log puts before a line at most.
 const MAX_PREFIX: usize = 100;
 /// Places at which what was added may end that are tried.
@@ -59,7 +61,8 @@ impl<'f> Lines<'f> {
         Ok(self.ahead.front().map(|line| without(&self.prefix, line)))
     }
 
-    /// The line so many lines behind the next one; none where the file has no more.
+    /// The line so many lines behind the next one; none where the file has no more,
+    /// or those before it are too long.
     pub(crate) fn peek_behind(&mut self, lines: usize) -> Result<Option<&str>, ImportError> {
         self.fill(lines + 1)?;
         Ok(self.ahead.get(lines).map(|line| without(&self.prefix, line)))
@@ -69,7 +72,9 @@ impl<'f> Lines<'f> {
     pub(crate) fn advance(&mut self) {
         if let Some(line) = self.ahead.pop_front() {
             self.number += 1;
-            self.spare.push(line);
+            if line.capacity() <= MAX_BYTES_AHEAD {
+                self.spare.push(line);
+            }
         }
     }
 
@@ -118,7 +123,10 @@ impl<'f> Lines<'f> {
     }
 
     fn fill(&mut self, lines: usize) -> Result<(), ImportError> {
-        while self.ahead.len() < lines && !self.has_ended {
+        let is_room = |ahead: &VecDeque<String>| {
+            ahead.iter().map(String::len).sum::<usize>() < MAX_BYTES_AHEAD
+        };
+        while self.ahead.len() < lines && !self.has_ended && is_room(&self.ahead) {
             self.bytes.clear();
             let number = self.number + self.ahead.len() as u64;
             let mut limited = std::io::Read::take(&mut *self.source, MAX_LINE as u64);
@@ -253,6 +261,23 @@ mod tests {
             lines.take().unwrap();
             assert_eq!(lines.are_whole().is_ok(), is_whole, "{text:?}");
         }
+    }
+
+    #[test]
+    fn long_lines_ahead_do_not_add_up() {
+        let text = format!("{}\n", "x".repeat(MAX_BYTES_AHEAD)).repeat(3);
+        let mut source = text.as_bytes();
+        let mut lines = Lines::new(&mut source);
+        let mut ahead = 0;
+        lines
+            .strip(|lines| {
+                ahead = lines.len();
+                false
+            })
+            .unwrap();
+        assert_eq!(ahead, 1);
+        lines.advance();
+        assert!(lines.peek().unwrap().is_some());
     }
 
     #[test]
