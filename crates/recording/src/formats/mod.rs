@@ -270,22 +270,24 @@ pub struct FoundOutput {
 /// What an output of a file is called that has so many.
 pub fn shown_name(file: &str, output: &FoundOutput, of: usize) -> String {
     let member = output.member.as_deref().and_then(|member| member.rsplit('/').next());
-    let name: String = file.chars().take(MAX_NAME).collect();
+    let cut = |name: &str, of: usize| name[..name.floor_char_boundary(of)].to_owned();
     let name = match member {
-        Some(member) => format!("{name}-{}", member.chars().take(MAX_NAME).collect::<String>()),
-        None => name,
+        Some(member) => format!("{}-{}", cut(file, MAX_NAME / 2 - 1), cut(member, MAX_NAME / 2)),
+        None => cut(file, MAX_NAME),
     };
     let line = if of == 1 { String::new() } else { format!("-{}", output.line) };
     let part = if output.part.is_empty() { String::new() } else { format!("-{}", output.part) };
     format!("{name}{line}{part}")
 }
 
-/// Characters of a file's name that name a recording: with the rest a folder may be called so.
-const MAX_NAME: usize = 50;
+/// Bytes of a file's name that name a recording: with the rest a folder may be called so.
+const MAX_NAME: usize = 100;
 /// Outputs of one file at most.
 const MAX_OUTPUTS: usize = 1_000;
 /// Lines that nobody knows before the first that somebody does.
 const MAX_UNKNOWN: u64 = 200_000;
+/// The same of all members of an archive.
+const MAX_UNKNOWN_OF_ALL: u64 = 10 * MAX_UNKNOWN;
 /// Lines from a command to what it printed at most.
 const COMMAND_WITHIN: u64 = 4;
 /// Bytes that are looked at to know a whole file.
@@ -309,6 +311,10 @@ pub(crate) struct Import<'a> {
     format: &'static str,
     /// The last lines that nobody knew since the last output, and their numbers.
     before: VecDeque<(u64, String)>,
+    /// Rows of all outputs.
+    rows: Rc<output::Rows>,
+    /// Lines that nobody knew.
+    unknown: u64,
     /// Outputs that were begun, which may be more than were found.
     begun: usize,
     found: Vec<FoundOutput>,
@@ -321,7 +327,7 @@ impl Import<'_> {
     pub(crate) fn output(&mut self, program: &'static Program, line: u64) -> Output {
         let place = self.to.join(format!("{}.teiji", self.begun));
         self.begun += 1;
-        Output::new(program, self.format, line, place)
+        Output::new(program, self.format, line, place, Rc::clone(&self.rows))
     }
 
     /// Makes a recording of an output.
@@ -336,16 +342,22 @@ impl Import<'_> {
         output: Output,
     ) -> Result<(), ImportError> {
         let line = output.line;
-        if self.found.len() >= MAX_OUTPUTS {
-            let why = format!("more than {MAX_OUTPUTS} outputs in one file are not read");
-            return Err(ImportError::at(line, why));
-        }
+        self.has_room(line)?;
         let recording = output.place().to_owned();
         let member = self.member.clone();
         let file = member.as_ref().map(|member| format!("{}:{member}", self.file));
         output.record(file.as_ref().unwrap_or(&self.file), self.teiji)?;
         self.found.push(FoundOutput { format: self.format, member, line, part, recording });
         Ok(())
+    }
+
+    /// Whether one more output may be read that begins at this line.
+    fn has_room(&self, line: u64) -> Result<(), ImportError> {
+        if self.found.len() < MAX_OUTPUTS {
+            return Ok(());
+        }
+        let why = format!("more than {MAX_OUTPUTS} outputs in one file are not read");
+        Err(ImportError::at(line, why))
     }
 
     /// Passes over an output that begins at this line and holds no latency. Why is said if there is
@@ -408,6 +420,8 @@ pub fn import(
         options,
         format: "",
         before: VecDeque::new(),
+        rows: Rc::default(),
+        unknown: 0,
         begun: 0,
         found: Vec::new(),
         passed_over: None,
@@ -488,6 +502,7 @@ pub(crate) fn import_from(
         let line = lines.number();
         if let Some((name, read)) = found {
             import.format = name;
+            import.has_room(line)?;
             read(&mut lines, import)?;
             lines.are_whole()?;
             import.before.clear();
@@ -496,6 +511,11 @@ pub(crate) fn import_from(
             continue;
         }
         unknown += 1;
+        import.unknown += 1;
+        if import.member.is_some() && import.unknown > MAX_UNKNOWN_OF_ALL {
+            let why = format!("more than {MAX_UNKNOWN_OF_ALL} lines of its members are not known");
+            return Err(ImportError::Whole(why));
+        }
         if let Some(program) = lines.peek()?.and_then(without_latencies) {
             import.pass_over(line, format!("{program} prints no latencies"));
         }

@@ -13,7 +13,9 @@ use model::{
 };
 use plan::{CpuId, Length, Nanos, OverrunPolicy, Run, Scheduling, Settle};
 use stats::{Bucket, Statistics, Summary};
+use std::cell::Cell;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// Samples of all threads together that are kept before they are written.
 const MAX_KEPT: usize = 1 << 16;
@@ -76,7 +78,19 @@ pub(crate) struct Output {
     folder: Option<Folder>,
     writers: Vec<Option<SampleWriter>>,
     kept: usize,
+    rows: Rc<Rows>,
 }
+
+/// Rows of all outputs of one file: with a sample, and lost.
+#[derive(Default)]
+pub(crate) struct Rows {
+    sampled: Cell<u64>,
+    lost: Cell<u64>,
+}
+
+/// Rows of one file that may be lost, beside so many for each sample: each takes room on the disk.
+const MAX_LOST: u64 = 2_000_000;
+const MAX_LOST_PER_SAMPLE: u64 = 10;
 
 /// What an output says of one thread.
 #[derive(Debug, Default)]
@@ -155,6 +169,7 @@ impl Output {
         format: &'static str,
         line: u64,
         place: PathBuf,
+        rows: Rc<Rows>,
     ) -> Output {
         Output {
             program,
@@ -178,6 +193,7 @@ impl Output {
             folder: None,
             writers: Vec::new(),
             kept: 0,
+            rows,
         }
     }
 
@@ -235,15 +251,24 @@ impl Output {
         }
         self.threads[thread].kept.push(value_ns);
         self.kept += 1;
+        self.rows.sampled.set(self.rows.sampled.get().saturating_add(1));
         if self.kept >= MAX_KEPT { self.write_samples() } else { Ok(()) }
     }
 
     /// Leaves out rows of a thread, of which there is no sample, up to this one.
     ///
     /// # Errors
-    /// When those before cannot be written.
+    /// When those before cannot be written, or more of the file are lost than of any run.
     pub(crate) fn lose(&mut self, thread: usize, until_row: u64) -> Result<(), ImportError> {
         self.write_samples()?;
+        let more = until_row.saturating_sub(self.threads[thread].written);
+        let lost = self.rows.lost.get().saturating_add(more);
+        let allowed = self.rows.sampled.get().saturating_mul(MAX_LOST_PER_SAMPLE);
+        if lost > allowed.saturating_add(MAX_LOST) {
+            let why = format!("nearly all samples are lost: {lost} of this file so far");
+            return Err(ImportError::at(self.line, why));
+        }
+        self.rows.lost.set(lost);
         self.threads[thread].written = until_row;
         Ok(())
     }

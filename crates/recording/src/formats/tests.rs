@@ -64,6 +64,37 @@ fn outputs_without_latencies() {
     assert_eq!(imported(&format!("{hackbench}{measured}")).len(), 1);
 }
 
+/// However many threads and outputs it has.
+#[test]
+fn lost_samples_of_a_whole_file() {
+    let mut text = String::new();
+    for thread in 0..20 {
+        for cycle in [0, 1, 150_000] {
+            text += &format!("{thread:8}:{cycle:8}:{:8}\n", 7);
+        }
+    }
+    let why = refused(&text);
+    assert!(why.starts_with("line 1: nearly all samples are lost: 20"), "{why}");
+}
+
+#[test]
+fn names_are_cut_in_bytes() {
+    let output = |member: Option<&str>| FoundOutput {
+        format: "",
+        member: member.map(str::to_owned),
+        line: 7,
+        part: "irq",
+        recording: PathBuf::new(),
+    };
+    let long = "\u{1f980}".repeat(200);
+    for member in [None, Some(long.as_str())] {
+        let name = shown_name(&long, &output(member), 2);
+        assert!(name.len() <= 100 + "-7-irq".len(), "{} bytes", name.len());
+        assert!(name.ends_with("-7-irq"));
+    }
+    assert_eq!(shown_name("a.txt", &output(None), 1), "a.txt-irq");
+}
+
 /// The buckets of a thread, both ends and how many.
 pub(crate) fn buckets(document: &Document, thread: usize) -> Vec<(i64, i64, u64)> {
     let all = document.threads[thread].histogram_ns.buckets.iter();
