@@ -34,14 +34,24 @@ impl ScratchFolder {
     /// When it cannot be made in the directory for temporary files.
     pub fn new() -> io::Result<Self> {
         static REMOVED: Once = Once::new();
-        REMOVED.call_once(|| remove_abandoned(&std::env::temp_dir()));
-        Self::new_in(&std::env::temp_dir())
+        REMOVED.call_once(|| remove_abandoned(&std::env::temp_dir(), Self::PREFIX));
+        Self::make(&std::env::temp_dir(), Self::PREFIX)
     }
 
-    fn new_in(directory: &Path) -> io::Result<Self> {
+    /// Makes one in another directory, whose name begins so; removes those of such names there
+    /// whose processes are dead.
+    ///
+    /// # Errors
+    /// When it cannot be made there.
+    pub fn new_in(directory: &Path, prefix: &str) -> io::Result<Self> {
+        remove_abandoned(directory, prefix);
+        Self::make(directory, prefix)
+    }
+
+    fn make(directory: &Path, prefix: &str) -> io::Result<Self> {
         // For its owner alone: of another user's guest nobody reads the console and the results.
         let folder = tempfile::Builder::new()
-            .prefix(Self::PREFIX)
+            .prefix(prefix)
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(directory)?;
         // Under its name only once it is locked: another process may look at any moment.
@@ -59,14 +69,14 @@ impl ScratchFolder {
 
 /// Removes folders whose processes are dead. What cannot be read or removed stays: it belongs to
 /// another user.
-fn remove_abandoned(directory: &Path) {
+fn remove_abandoned(directory: &Path, prefix: &str) {
     let user = rustix::process::geteuid().as_raw();
     let is_ours = |path: &Path| {
         path.symlink_metadata().is_ok_and(|found| found.is_dir() && found.uid() == user)
     };
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
-        if entry.file_name().to_string_lossy().starts_with(ScratchFolder::PREFIX)
+        if entry.file_name().to_string_lossy().starts_with(prefix)
             && is_ours(&path)
             && is_abandoned(&path.join(LOCK))
         {
@@ -86,7 +96,7 @@ mod tests {
     #[test]
     fn folders_of_the_dead_are_removed_and_no_others() {
         let place = tempfile::tempdir().unwrap();
-        let alive = ScratchFolder::new_in(place.path()).unwrap();
+        let alive = ScratchFolder::make(place.path(), ScratchFolder::PREFIX).unwrap();
         let dead = place.path().join("teiji-scratch-dead");
         let foreign = place.path().join("teiji-scratch-foreign");
         for folder in [&dead, &foreign] {
@@ -95,7 +105,9 @@ mod tests {
         }
         fs::write(dead.join(LOCK), "").unwrap();
         fs::write(place.path().join("teiji-scratch-file"), "").unwrap();
-        remove_abandoned(place.path());
+        remove_abandoned(place.path(), ".other-");
+        assert!(dead.exists());
+        remove_abandoned(place.path(), ScratchFolder::PREFIX);
         assert!(!dead.exists());
         assert_eq!(alive.path().metadata().unwrap().mode() & 0o777, 0o700);
         assert!(

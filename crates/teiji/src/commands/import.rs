@@ -61,19 +61,27 @@ pub fn run(args: &Args) -> CommandResult {
     let format = args.format.as_ref().map(known).transpose()?;
     let options = ImportOptions { format, unit_ns: args.unit };
     let Some(to) = &args.output else { refuse!("name a folder for the recordings with -o") };
-    let is_new = !to.exists();
-    fs::create_dir_all(to).with_context(|| format!("cannot make the folder {}", to.display()))?;
-    let result = into(args, to, options);
-    if is_new && !matches!(&result, Ok((made, _)) if !made.is_empty()) {
-        // Nothing was put there.
-        let _ = fs::remove_dir(to);
+    let new: Vec<&Path> = to.ancestors().take_while(|path| is_free(path)).collect();
+    let result = fs::create_dir_all(to)
+        .with_context(|| format!("cannot make the folder {}", to.display()))
+        .map_err(Failure::from)
+        .and_then(|()| into(args, to, options));
+    if !matches!(&result, Ok((made, _)) if !made.is_empty()) {
+        // Nothing was put there: what was made for it goes, as far as it is empty.
+        for path in new {
+            let _ = fs::remove_dir(path);
+        }
     }
     let (made, failed) = result?;
     for (path, line) in &made {
         say!("{}: {line}", output::path(path));
     }
     let files = output::counted(args.files.len() - failed, "file");
-    say!("Imported: {} of {files}", output::counted(made.len(), "recording"));
+    let not_read = match failed {
+        0 => String::new(),
+        _ => format!(", {} not read", output::counted(failed, "file")),
+    };
+    say!("Imported: {} of {files}{not_read}", output::counted(made.len(), "recording"));
     if !made.is_empty() {
         say!("Next: {}", command(&[&"show", to]));
     }
@@ -98,11 +106,12 @@ fn into(
     options: ImportOptions,
 ) -> Result<(Vec<(PathBuf, String)>, usize), Failure> {
     // On the same disk, so that recordings only change their names.
-    let staging = Staging::new(to)?;
+    let staging = ScratchFolder::new_in(to, STAGING)
+        .with_context(|| format!("cannot make a folder in {}", to.display()))?;
     let mut names = Names::default();
     let (mut made, mut failed) = (Vec::new(), 0);
     for (number, file) in args.files.iter().enumerate() {
-        match imported(file, &staging.0.join(number.to_string()), options, false) {
+        match imported(file, &staging.path().join(number.to_string()), options, false) {
             Ok(found) => {
                 for one in &found {
                     let name = names.of(file, one, found.len());
@@ -119,13 +128,31 @@ fn into(
             Err(error) => return Err(error),
         }
     }
-    if let Some((_, taken, _)) = made.iter().find(|(_, to, _)| to.symlink_metadata().is_ok()) {
+    put_down(&made)?;
+    Ok((made.into_iter().map(|(_, to, what)| (to, what)).collect(), failed))
+}
+
+/// How the folder's name begins that recordings are made in.
+const STAGING: &str = ".teiji-import-";
+
+fn is_free(path: &Path) -> bool {
+    !path.as_os_str().is_empty() && path.symlink_metadata().is_err()
+}
+
+/// Puts all recordings in their place, or none.
+fn put_down(made: &[(PathBuf, PathBuf, String)]) -> Result<(), Failure> {
+    if let Some((_, taken, _)) = made.iter().find(|(_, to, _)| !is_free(to)) {
         return Err(recording::RecordingError::Exists(taken.clone()).into());
     }
-    for (from, to, _) in &made {
-        fs::rename(from, to).with_context(|| format!("cannot make {}", to.display()))?;
+    for (number, (from, to, _)) in made.iter().enumerate() {
+        if let Err(error) = fs::rename(from, to) {
+            for (from, to, _) in &made[..number] {
+                let _ = fs::rename(to, from);
+            }
+            return Err(anyhow!(error).context(format!("cannot make {}", to.display())).into());
+        }
     }
-    Ok((made.into_iter().map(|(_, to, what)| (to, what)).collect(), failed))
+    Ok(())
 }
 
 /// The outputs in a file, as recordings in a folder that is made for them; whether a recording may
@@ -147,23 +174,6 @@ fn imported(
         ),
         error => anyhow!("{}: {error}", output::path(file)),
     })?)
-}
-
-/// A folder within another, gone with everything in it when this goes.
-struct Staging(PathBuf);
-
-impl Staging {
-    fn new(within: &Path) -> anyhow::Result<Self> {
-        let path = within.join(format!(".import-{}", std::process::id()));
-        fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
-        Ok(Staging(path))
-    }
-}
-
-impl Drop for Staging {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Names of recordings, each once.
@@ -225,4 +235,21 @@ pub fn in_place<'p>(
         *list = paths;
     }
     Ok(ForOneCall(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_recordings_are_put_down_or_none() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::create_dir(at("a")).unwrap();
+        let made = [(at("a"), at("b"), String::new()), (at("missing"), at("c"), String::new())];
+        assert!(put_down(&made).is_err());
+        assert!(at("a").is_dir() && !at("b").exists() && !at("c").exists());
+        assert!(put_down(&made[..1]).is_ok());
+        assert!(put_down(&made[..1]).is_err(), "it is there");
+    }
 }
