@@ -118,6 +118,8 @@ class Recording:
 
     def rate(self, above: Time, confidence: float = 95) -> Rate:
         """The share of activations above a latency, at a confidence, percent."""
+        if not isinstance(above, Time):
+            raise TypeError(f"a rate is that above a time, such as us(50), and not {above!r}")
         return Rate(self, f"rate(>{above})", confidence)
 
     def column(self, name: str) -> Column:
@@ -197,7 +199,8 @@ class Thread:
         """Row k is activation k; null where it was skipped or its sample lost. Events have a column `time_ns`.
 
         Nothing is copied: the columns refer to the file, mapped into memory. A file that somebody compressed (LZ4) is inflated
-        into memory. Where a value is beyond 32 bits, its column is one of 64 bits, and a copy.
+        into memory. Where a value is beyond 32 bits, its column is one of 64 bits, and a copy. A ValueError where the file of
+        such values does not fit the samples.
         """
         import pyarrow
 
@@ -205,15 +208,15 @@ class Thread:
         if name is None:
             raise ValueError(f"{self!r} has no samples: only its {self.recorded.get('detail', 'figures')} left")
         table = _stream(_regular(self._recording.path, name), self._recording.document["state"] == "running")
-        long_values = self._recording.path / name.replace(".arrows", "-long.arrows")
-        if not long_values.exists():
-            return table
+        long_name = name.replace(".arrows", "-long.arrows")
+        long_rows: List[Dict[str, int]] = []
+        if (self._recording.path / long_name).exists():
+            long_rows = _stream(_regular(self._recording.path, long_name), self._recording.document["state"] == "running").to_pylist()
         first = len(table.column_names) - len(self._recording.document.get("probe", {"columns": [0]})["columns"])
-        long_table = _stream(_regular(self._recording.path, long_values.name), self._recording.document["state"] == "running")
         for index, column in enumerate(table.column_names[first:]):
-            theirs = [one for one in long_table.to_pylist() if one["column"] == index and one["row"] < table.num_rows]
+            theirs = _long_values(table.column(column), [one for one in long_rows if one["column"] == index], long_name)
             if theirs:
-                whole = _with_long_values(table.column(column), {one["row"]: one["value"] for one in theirs})
+                whole = _with_long_values(table.column(column), theirs)
                 table = table.set_column(first + index, pyarrow.field(column, pyarrow.int64()), whole)
         return table
 
@@ -275,6 +278,35 @@ def _stream(path: Path, may_be_cut: bool) -> pyarrow.Table:
                     raise
                 break
         return pyarrow.Table.from_batches(batches, reader.schema)
+
+
+def _long_values(column: pyarrow.ChunkedArray, long_rows: List[Dict[str, int]], name: str) -> Dict[int, int]:
+    """The values beyond 32 bits of a column, by row: as many as the column leaves room for, each in its place."""
+    import pyarrow.compute
+
+    lowest, highest = -(2**31), 2**31 - 1
+    stands: Dict[int, int] = {}
+    extremes = pyarrow.compute.min_max(column)
+    if extremes["min"].as_py() == lowest or extremes["max"].as_py() == highest:
+        either = pyarrow.compute.or_(pyarrow.compute.equal(column, lowest), pyarrow.compute.equal(column, highest))
+        rows = pyarrow.compute.indices_nonzero(either)
+        stands = dict(zip(rows.to_pylist(), column.take(rows).to_pylist()))
+    values: Dict[int, int] = {}
+    before = -1
+    for one in long_rows:
+        row, value = one["row"], one["value"]
+        if row <= before:
+            raise ValueError(f"{name}: row {row} does not come after the one before it")
+        before = row
+        # Of a recording that was cut off there may be more than of its samples.
+        if row < len(column):
+            if stands.get(row) != (lowest if value < 0 else highest):
+                raise ValueError(f"the value of row {row} fits 32 bits, and {name} has another")
+            values[row] = value
+    missing = min(stands.keys() - values.keys(), default=None)
+    if missing is not None:
+        raise ValueError(f"the value of row {missing} does not fit 32 bits, and {name} does not have it")
+    return values
 
 
 def _with_long_values(column: pyarrow.ChunkedArray, values: Dict[int, int]) -> pyarrow.ChunkedArray:
