@@ -114,7 +114,7 @@ fn a_column_has_a_limit_by_its_name() {
     );
     for (limits, code, said) in [
         ("--limit missed<=2 --limit unreadable==0", 3, "  pass  missed<=2\n"),
-        ("--limit missed<=2", 0, "        2 in 1,000 events; 0 % below the limit\n"),
+        ("--limit missed<=2", 0, "        2 in 1,000 events; at the limit\n"),
         ("--limit jitter<1ms", 1, "|jitter| 2,000.000 µs"),
         ("--limit max<1h", 3, "periods of the stream have no record"),
     ] {
