@@ -267,7 +267,7 @@ impl Table {
         let separator = self.layout.separator;
         // Rows that are not read before it is known how their numbers are written.
         let (mut open, mut bytes): (Vec<(u64, String)>, usize) = (Vec::new(), 0);
-        // Of a table that something names an empty line may be its end.
+        // An empty line is its end, or the place of a row that is missing.
         let mut empty = None;
         while let Some(line) = lines.peek()? {
             let text = line.trim();
@@ -288,7 +288,7 @@ impl Table {
                 }
                 return Err(lines.error(self.misfit()));
             };
-            if let Some(empty) = empty.filter(|_| is_named) {
+            if let Some(empty) = empty {
                 return Err(ImportError::at(empty, self.misfit()));
             }
             let learned = fields.iter().filter(|field| !field.is_empty());

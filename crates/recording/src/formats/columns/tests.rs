@@ -222,6 +222,8 @@ fn no_table_ends_at_what_may_be_one_of_its_rows() {
     }
     let gap = table("latency_us", &rows) + "\n9000\n12\n";
     assert_eq!(refused(&gap), "line 7: the row is no number as those above");
+    let nameless = in_unit(&(rows.join("\n") + "\n\n9000\n"), 1_000).unwrap_err();
+    assert_eq!(nameless, "line 6: the row is no number as those above");
     for end in ["\n\n", "\nThat was the test.\n", "```\nSome text.\n"] {
         assert_eq!(figures(&only(&(table("latency_us", &rows) + end))), [(5, 10_000, 13_000)]);
     }
