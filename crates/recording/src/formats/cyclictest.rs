@@ -549,8 +549,11 @@ mod tests {
 
     #[test]
     fn an_interval_that_stands_below_lost_samples() {
-        let text = "0:0:25\n0:1:26\n0:5:27\n0:6:28\nT: 0 (7) P:80 I:1500 C: 7 Min: 25 Act: 28 \
-                    Avg: 26 Max: 28\n";
+        let sample = |cycle: u64, value: i64| format!("{:8}:{cycle:8}:{value:8}\n", 0);
+        let samples =
+            [(0, 25), (1, 26), (5, 27), (6, 28)].map(|(cycle, value)| sample(cycle, value));
+        let line = "T: 0 (7) P:80 I:1500 C: 7 Min: 25 Act: 28 Avg: 26 Max: 28\n";
+        let text = &format!("{}{line}", samples.concat());
         let document = imported(text).remove(0).document;
         assert_eq!(document.threads[0].interval_ns, Nanos(1_500_000));
         assert_eq!(document.threads[0].latency_ns.unwrap().count, 4);
