@@ -159,7 +159,8 @@ class Failures(Lab):
         self.refused("-k", image, says=["printed more than 8 MiB", "last lines:", "no play"])
 
     def test_the_other_guest_goes_on(self):
-        process = self.start("run", "--quiet", "-k", KERNEL, "-k", "debian:rt-amd64", "-n", "200", "-o", "out", "--jobs", "1")
+        # Long enough that the first is still there when it is killed.
+        process = self.start("run", "--quiet", "-k", KERNEL, "-k", "debian:rt-amd64", "-n", "1500", "-o", "out", "--jobs", "1")
         os.kill(self.guest(process), signal.SIGKILL)
         ended = self.end(process, 4)
         self.assertIn("QEMU ended", ended.stderr)
