@@ -293,7 +293,15 @@ fn lost_by_the_kernel() -> u64 {
         let (name, count) = line.split_once(": ")?;
         ["overrun", "dropped events"].contains(&name).then(|| count.trim().parse::<u64>().unwrap())
     };
-    below(PathBuf::from("/sys/kernel/tracing/instances"))
+    // Wherever it is mounted.
+    let mounts = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+    let instances = mounts
+        .into_iter()
+        .map(|mount| Path::new(mount).join("instances"))
+        .find(|place| place.is_dir());
+    instances
+        .into_iter()
+        .flat_map(below)
         .flat_map(|instance| below(instance.join("per_cpu")))
         .filter_map(|cpu| std::fs::read_to_string(cpu.join("stats")).ok())
         .map(|text| text.lines().filter_map(count).sum::<u64>())
