@@ -31,6 +31,9 @@ fn numbers(line: &str, name: &str) -> Option<Vec<u64>> {
     behind.split_whitespace().map(whole).collect()
 }
 
+/// Numbers of a histogram at most, rows of zeros left out: 32 MB.
+const MAX_CELLS: usize = 1 << 22;
+
 /// Reads the rows of a histogram, each by this function, and the lines below.
 pub(crate) fn histogram(
     lines: &mut Lines<'_>,
@@ -49,6 +52,9 @@ pub(crate) fn histogram(
         }
         // Of several that are empty only the last says anything: how far the histogram goes.
         rows.pop_if(|(_, counts)| is_zero(counts));
+        if (rows.len() + 1).saturating_mul(counts.len()) > MAX_CELLS {
+            return Err(lines.error(format!("more than {MAX_CELLS} numbers are not read")));
+        }
         rows.push((bucket, counts));
         lines.advance();
     }
@@ -139,4 +145,21 @@ fn is_of_overflows(line: &str) -> bool {
         || line.strip_prefix("# Thread ").is_some_and(|rest| {
             rest.split_once(':').is_some_and(|(thread, _)| whole(thread).is_some())
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::formats::tests::refused;
+    use std::fmt::Write;
+
+    /// What a small archive unpacks to took all memory.
+    #[test]
+    fn no_histogram_has_so_many_numbers() {
+        let counts = vec!["1"; 8_192].join("\t");
+        let mut text = "# Histogram\n".to_owned();
+        for bucket in 0..600 {
+            let _ = writeln!(text, "{bucket:06} {counts}");
+        }
+        assert_eq!(refused(&text), "line 514: more than 4194304 numbers are not read");
+    }
 }

@@ -27,6 +27,7 @@ mod latency_table;
 mod latmus;
 mod lines;
 mod linuxcnc;
+mod measured;
 mod numbers;
 mod osadl;
 mod oslat;
@@ -52,7 +53,8 @@ mod xenomai;
 
 pub use error::ImportError;
 pub(crate) use lines::Lines;
-pub(crate) use output::{Measured, Output, Program, Stated};
+pub(crate) use measured::{Measured, Stated};
+pub(crate) use output::{Output, Program};
 
 use std::cell::Cell;
 use std::collections::VecDeque;

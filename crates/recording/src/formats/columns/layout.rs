@@ -7,14 +7,14 @@ use super::names::{
 };
 use super::notation::is_number;
 
-pub(super) const MAX_FIELDS: usize = 512;
+pub(crate) const MAX_FIELDS: usize = 512;
 /// Lines above them at most.
-pub(super) const MAX_ABOVE: usize = 6;
+pub(crate) const MAX_ABOVE: usize = 6;
 /// Rows that are alike before it is a table.
-pub(super) const ROWS_ALIKE: usize = 5;
+pub(crate) const ROWS_ALIKE: usize = 5;
 /// What sets fields apart: this, or blanks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Separator(pub Option<char>);
+pub(crate) struct Separator(pub Option<char>);
 
 impl Separator {
     /// The first that fits is taken.
@@ -26,7 +26,7 @@ impl Separator {
         Separator(None),
     ];
 
-    pub(super) fn split(self, line: &str) -> Vec<&str> {
+    pub(crate) fn split(self, line: &str) -> Vec<&str> {
         let Some(mark) = self.0 else {
             return line.split_whitespace().take(MAX_FIELDS + 1).collect();
         };
@@ -40,12 +40,12 @@ impl Separator {
         fields.map(|field| field.trim().trim_matches('"').trim()).collect()
     }
 
-    pub(super) fn is_in(self, line: &str) -> bool {
+    pub(crate) fn is_in(self, line: &str) -> bool {
         self.0.is_none_or(|mark| line.contains(mark))
     }
 
     /// The fields of a row: numbers, and nothing where a column has ended.
-    pub(super) fn row(self, line: &str) -> Option<Vec<&str>> {
+    pub(crate) fn row(self, line: &str) -> Option<Vec<&str>> {
         let fields = if self.is_in(line) { self.split(line) } else { return None };
         let is_row = fields.len() <= MAX_FIELDS
             && fields.iter().all(|field| field.is_empty() || is_number(field))
@@ -84,7 +84,7 @@ fn may_be_row(line: &str) -> bool {
     line.bytes().all(is_of_row) && line.bytes().any(|byte| byte.is_ascii_digit())
 }
 
-pub(super) fn is_comment(line: &str) -> bool {
+pub(crate) fn is_comment(line: &str) -> bool {
     ["#", "%", "//"].iter().any(|mark| line.trim_start().starts_with(mark))
 }
 
@@ -93,12 +93,12 @@ fn uncommented(line: &str) -> &str {
 }
 
 /// `|---|--:|`, below the heading of a table in Markdown.
-pub(super) fn is_rule(line: &str) -> bool {
+pub(crate) fn is_rule(line: &str) -> bool {
     line.contains("--") && line.chars().all(|letter| "|-:+ ".contains(letter))
 }
 
 /// How a table is laid out.
-pub(super) struct Layout {
+pub(crate) struct Layout {
     pub separator: Separator,
     pub fields: usize,
     /// Lines above the first row.
@@ -112,7 +112,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn of(lines: &[&str]) -> Option<Layout> {
+    pub(crate) fn of(lines: &[&str]) -> Option<Layout> {
         let above = lines.iter().position(|line| may_be_row(line)).filter(|n| *n <= MAX_ABOVE)?;
         let rows = lines.get(above..above + ROWS_ALIKE)?;
         rows.iter().all(|line| may_be_row(line)).then_some(())?;
@@ -120,7 +120,7 @@ impl Layout {
     }
 
     /// Whether something says that it is of latencies.
-    pub(super) fn is_named(&self) -> bool {
+    pub(crate) fn is_named(&self) -> bool {
         if self.names.is_empty() {
             return self.texts.iter().any(|text| is_of_table(text));
         }
@@ -135,7 +135,7 @@ impl Layout {
 
     /// What each column holds. If one of them names latencies, others do only that do so too; and
     /// if none, all of them where they are in a unit of time, or it is said elsewhere.
-    pub(super) fn holds(&self, is_unit_said: bool) -> Vec<Holds> {
+    pub(crate) fn holds(&self, is_unit_said: bool) -> Vec<Holds> {
         let mut all: Vec<Holds> = self.names.iter().map(|name| holds(name)).collect();
         all.resize(self.fields, Holds::Values);
         let replace = |all: &mut [Holds], from: Holds, to: Holds| {
@@ -174,7 +174,7 @@ impl Layout {
     }
 
     /// The unit of a column, ns, where it is said.
-    pub(super) fn unit(&self, column: usize) -> Option<i64> {
+    pub(crate) fn unit(&self, column: usize) -> Option<i64> {
         let all_alone =
             || self.names.iter().all(|name| unit_of(name).or_else(|| unit_alone(name)).is_some());
         let name = self.names.get(column);
@@ -183,7 +183,7 @@ impl Layout {
             .or_else(|| self.texts.iter().find_map(|text| unit_in_text(text)))
     }
 
-    pub(super) fn name(&self, column: usize) -> &str {
+    pub(crate) fn name(&self, column: usize) -> &str {
         self.names.get(column).map_or("", String::as_str)
     }
 }
