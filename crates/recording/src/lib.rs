@@ -3,10 +3,12 @@
 //!
 //! The writer of a recording, which leaves something valid wherever it is cut off, its reader, and
 //! the check that every figure follows from the samples. `docs/recording.md` describes the same for
-//! readers.
+//! readers. And outputs of other programs, made into recordings, and recordings written as such
+//! (`formats/`).
 //!
-//! In: samples and facts from the other crates. Out: files, and [`model::Recorded`] for display.
-//! Must not touch: clocks, threads being measured, the machine beyond the folder it was given.
+//! In: samples and facts from the other crates, files of strangers. Out: files, and
+//! [`model::Recorded`] for display. Must not touch: clocks, threads being measured, the machine
+//! beyond the folder and the files it was given.
 #![forbid(unsafe_code)]
 
 mod anonymous;

@@ -13,11 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 /// Commands that are meant to be and are not there yet, and what is possible today.
-const NOT_YET: [(&str, &str); 4] = [
-    (
-        "import",
-        "teiji measure -o NAME.teiji makes recordings; those of other programs cannot be read",
-    ),
+const NOT_YET: [(&str, &str); 3] = [
     ("history", "teiji compare and teiji gate compare recordings"),
     ("serve", "teiji report writes one page that opens offline"),
     ("remote", "copy the program to the board, which needs nothing else, and the recording back"),
