@@ -261,7 +261,50 @@ else:
                 document["threads"][0]["samples_file"] = name
                 (to / "run.json").write_text(json.dumps(document))
                 refused = "import teiji\ntry: teiji.open('hostile.teiji').samples()\nexcept ValueError as e: print(e)\nelse: raise SystemExit(1)"
-                self.assertIn("is not a file of the recording's own folder", python(refused))
+                self.assertIn("not a file of the recording's own folder", python(refused))
+
+    def test_what_is_no_recording_is_one_exception_with_path_and_reason(self):
+        code = """
+import json, pathlib, shutil, teiji
+shutil.copytree("idle.teiji", "bad.teiji")
+path = pathlib.Path("bad.teiji/run.json")
+whole = json.loads(path.read_text())
+def refused(why, text):
+    path.write_bytes(text)
+    try:
+        teiji.open("bad.teiji")
+    except teiji.RecordingError as error:
+        assert error.path == pathlib.Path("bad.teiji") and str(error) == f"bad.teiji: {error.why}", error
+        assert why in error.why, error
+    else:
+        raise SystemExit(f"opened: {why}")
+def without(key, of=lambda document: document):
+    document = json.loads(json.dumps(whole))
+    del of(document)[key]
+    return json.dumps(document).encode()
+refused("not valid JSON", b"")
+refused("not valid JSON", b"{")
+refused("not UTF-8", b'{"a": "\\xff"}')
+refused("nested too deeply", b"[" * 100_000)
+refused("not a recording", b"[]")
+refused("not a recording", without("format"))
+refused("not a whole number: None", without("version"))
+refused("version 99, and this module reads", json.dumps({**whole, "version": 99}).encode())
+refused("no run, threads or state", without("run"))
+refused("no run, threads or state", without("threads"))
+for key in ("index", "cpu", "interval_ns", "start_ns", "activations", "latency_ns", "latency_with_skipped_ns"):
+    refused(f"a thread without '{key}'", without(key, lambda document: document["threads"][0]))
+refused("another type", json.dumps({**whole, "threads": [5]}).encode())
+path.unlink()
+for folder in ("bad.teiji", "nowhere.teiji"):
+    try:
+        teiji.open(folder)
+    except teiji.RecordingError as error:
+        assert "cannot read run.json: No such file" in error.why, error
+    else:
+        raise SystemExit("opened")
+"""
+        python(code, {})
 
     def test_what_an_import_does_not_know_is_none(self):
         code = """

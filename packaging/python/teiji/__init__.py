@@ -7,7 +7,7 @@ with pyarrow, which is imported where it is needed and nowhere else, as are pola
 
 from ._figures import Column, Count, Figure, Rate, Verdict
 from ._program import NotEnoughEvidence, ProgramError, explain, measure, program
-from ._recording import Activations, Figures, Recording, Thread, open
+from ._recording import Activations, Figures, Recording, RecordingError, Thread, open
 from ._times import Time, ms, ns, us
 from . import lab
 
@@ -21,6 +21,7 @@ __all__ = [
     "ProgramError",
     "Rate",
     "Recording",
+    "RecordingError",
     "Thread",
     "Time",
     "Verdict",

@@ -25,6 +25,15 @@ VERSION = 1
 MAX_DOCUMENT = 32_000_000
 
 
+class RecordingError(ValueError):
+    """A folder is not a recording that this module can read: which, and why."""
+
+    def __init__(self, path: PathLike, why: str) -> None:
+        super().__init__(f"{os.fspath(path)}: {why}")
+        self.path = Path(path)
+        self.why = why
+
+
 @dataclass(frozen=True)
 class Activations:
     """What became of a thread's activations. Events have `due` alone: nothing was planned."""
@@ -52,7 +61,7 @@ class Figures:
 
 
 def open(path: PathLike) -> Recording:
-    """The recording in a folder, NAME.teiji."""
+    """The recording in a folder, NAME.teiji. A RecordingError where it is none that can be read."""
     return Recording(Path(path))
 
 
@@ -65,12 +74,16 @@ class Recording:
         # Keeps a temporary one.
         self._folder = folder
         self._verdicts: Dict[str, Verdict] = {}
-        self.document: Dict[str, Any] = json.loads(_bounded(_regular(self.path, "run.json")))
+        self.document: Dict[str, Any] = _document(path)
         """All of run.json."""
-        if self.document.get("format") != "teiji-recording":
-            raise ValueError(f"{path} is not a recording of teiji's")
-        if self.document["version"] > VERSION:
-            raise ValueError(f"{path} has version {self.document['version']} of the format, which this teiji does not know")
+        # What a thread lacks is found here, and not when somebody asks for it.
+        try:
+            for thread in self.threads:
+                _ = thread.activations, thread.figures, thread.as_measured
+        except KeyError as error:
+            raise RecordingError(path, f"run.json has a thread without {error}") from error
+        except (TypeError, AttributeError) as error:
+            raise RecordingError(path, f"run.json has a thread with a value of another type: {error}") from error
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -238,6 +251,30 @@ class Thread:
         return frame
 
 
+def _document(folder: Path) -> Dict[str, Any]:
+    """run.json of a recording: an object of a format and version that are known."""
+    try:
+        document = json.loads(_bounded(_regular(folder, "run.json")))
+    except OSError as error:
+        raise RecordingError(folder, f"cannot read run.json: {error.strerror}") from error
+    except RecursionError as error:
+        raise RecordingError(folder, "run.json is nested too deeply") from error
+    except json.JSONDecodeError as error:
+        raise RecordingError(folder, f"run.json is not valid JSON: {error}") from error
+    except UnicodeDecodeError as error:
+        raise RecordingError(folder, f"run.json is not UTF-8: {error}") from error
+    if not isinstance(document, dict) or document.get("format") != "teiji-recording":
+        raise RecordingError(folder, "not a recording of teiji: run.json does not have the format teiji-recording")
+    version = document.get("version")
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise RecordingError(folder, f"the version of its format is not a whole number: {version!r}")
+    if version > VERSION:
+        raise RecordingError(folder, f"its format has version {version}, and this module reads versions up to {VERSION}")
+    if not isinstance(document.get("run"), dict) or not isinstance(document.get("threads"), list) or "state" not in document:
+        raise RecordingError(folder, "run.json has no run, threads or state")
+    return document
+
+
 def _figures(recorded: Optional[Dict[str, Any]]) -> Optional[Figures]:
     if recorded is None:
         return None
@@ -250,7 +287,7 @@ def _regular(folder: Path, name: str) -> Path:
     path = folder / name
     inside = Path(os.path.realpath(path)).parent == Path(os.path.realpath(folder))
     if name != os.path.basename(name) or not inside or not stat.S_ISREG(path.stat().st_mode):
-        raise ValueError(f"{path} is not a file of the recording's own folder")
+        raise RecordingError(path, "not a file of the recording's own folder")
     return path
 
 
@@ -258,7 +295,7 @@ def _bounded(path: Path) -> bytes:
     with builtins.open(path, "rb") as file:
         text = file.read(MAX_DOCUMENT + 1)
     if len(text) > MAX_DOCUMENT:
-        raise ValueError(f"{path} has more than {MAX_DOCUMENT} bytes")
+        raise RecordingError(path, f"more than {MAX_DOCUMENT} bytes")
     return text
 
 
