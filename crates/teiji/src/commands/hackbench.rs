@@ -82,14 +82,15 @@ pub fn run(args: &Args) -> CommandResult {
          {tasks} tasks)"
     );
     say!("Each sender will pass {loops} messages of {message} bytes");
-    let signals = signals::catch()?;
-    // Whoever stops it gets the time so far, as from rt-tests' hackbench, which ends with 0 as
-    // well. With threads that ends by the signal, and says nothing.
+    // As rt-tests' hackbench: stopped, it ends with 0 and says the time so far, or with threads it
+    // ends by the signal and says nothing more.
+    let signals = (!threads).then(signals::catch).transpose()?;
+    let is_stopped = || signals.as_ref().is_some_and(|signals| signals.caught().is_some());
     let time = benchmark
-        .run(&|| signals.caught().is_some())
+        .run(&is_stopped)
         .context("the benchmark could not be run")
         .map_err(Failure::run_failed)?;
-    if signals.caught().is_some() && !threads {
+    if is_stopped() {
         say!("signaling {tasks} worker threads to terminate");
     }
     say!("Time: {:.3}", time.as_secs_f64());
