@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What is to run, and where.
 
-use crate::kernels::Kernel;
+use crate::emulator::Emulator;
+use crate::error::LabError;
+use crate::kernels::{self, Kernel};
 use crate::plugin::Plugin;
+use crate::program::Program;
 use model::{DefaultCpus, Lab, Recorded};
 use plan::{AUTO_PROBE, Guest, Qemu, Run};
 use std::path::PathBuf;
@@ -23,6 +26,21 @@ pub struct Target {
     pub boot_timeout: Duration,
     /// What QEMU is to load beside it.
     pub plugin: Option<Plugin>,
+}
+
+impl Target {
+    /// Whether its kernel can be booted, and its QEMU and the program for it are there. So that
+    /// what is wrong is said before anything begins.
+    ///
+    /// # Errors
+    /// What is missing or does not fit.
+    pub fn check(&self) -> Result<(), LabError> {
+        let machine = self.guest.machine;
+        kernels::image(&self.kernel, machine)?;
+        Emulator::find(machine, &self.qemu)?;
+        Program::find(machine, self.program.as_deref())?;
+        Ok(())
+    }
 }
 
 /// One run in the lab.

@@ -48,12 +48,14 @@ pub fn run(args: &Args) -> CommandResult {
     let commands = commands(args)?;
     let files: Vec<(String, Vec<u8>)> =
         args.files.iter().map(|text| file(text)).collect::<Result<_, _>>()?;
+    commands.iter().try_for_each(|command| check_copied(command, &files))?;
     let guests = args.guest.guests(std::slice::from_ref(&args.kernel))?;
     countable(args, &guests)?;
     let kernel = guest_flags::kernel(&args.kernel, quiet)?;
     let mut target = args.guest.target(kernel)?;
     countable(args, std::slice::from_ref(&target.guest))?;
     target = args.guest.with_qemu(target, quiet)?;
+    target.check()?;
     target.files = files;
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
     let signals = signals::catch()?;
@@ -120,6 +122,21 @@ fn commands(args: &Args) -> anyhow::Result<Vec<GuestCommand>> {
         Ok(GuestCommand { words, counted: args.count })
     };
     args.commands.iter().map(command).collect()
+}
+
+/// A program that no flag copies into the guest cannot be there, unless by a link or in /proc.
+fn check_copied(command: &GuestCommand, files: &[(String, Vec<u8>)]) -> anyhow::Result<()> {
+    let program = &command.words[0];
+    let name = program.trim_start_matches('/');
+    let has_links = name.split('/').any(|part| matches!(part, "" | "." | ".." | "proc"));
+    if name != "teiji" && !has_links && !files.iter().any(|(to, _)| to == name) {
+        bail!(
+            "--run '{}': the guest has no {program}: copy a static program there with --file \
+             FILE={program}",
+            command.words.join(" ")
+        );
+    }
+    Ok(())
 }
 
 /// The path in the guest without its first slash, and the content.

@@ -105,6 +105,7 @@ pub fn run(args: &Args) -> CommandResult {
         kernels.into_iter().map(|kernel| args.guest.target(kernel)).collect::<Result<_, _>>()?;
     let with_qemu = |target| args.guest.with_qemu(target, quiet);
     let targets: Vec<Target> = targets.into_iter().map(with_qemu).collect::<Result<_, _>>()?;
+    targets.iter().try_for_each(Target::check)?;
     let (runs, labels): (Vec<LabRun>, Vec<Label>) =
         runs(args, &targets, &output)?.into_iter().unzip();
 
