@@ -19,7 +19,7 @@ pub struct Cached {
     pub machine: &'static str,
     /// What it is: of a kernel, how it may be preempted.
     pub what: String,
-    /// When it is used, or why not. May be empty.
+    /// Whether it is what is used by default, or why it is not used. May be empty.
     pub note: &'static str,
     pub folder: PathBuf,
     pub bytes: u64,
@@ -76,7 +76,7 @@ fn kernels(cache: &Path) -> Vec<Cached> {
         Cached {
             machine: kernel.machine.map_or("", plan::Machine::name),
             what: kernel.preemption().unwrap_or_else(|| "preemption not known".to_owned()),
-            note: if is_usual { "without a version, this one" } else { "" },
+            note: if is_usual { "default" } else { "" },
             bytes: size(&folder),
             name: kernel.name,
             folder,
@@ -96,8 +96,8 @@ fn qemus(cache: &Path) -> Vec<Cached> {
         let version = name[part.name().len() + 1..].rsplit_once('-')?.0;
         let note = match look_for(part) {
             _ if name != part.folder_name() => "of another teiji",
-            Ok(InCache::Whole(_)) => "unless --qemu names another",
-            _ => "damaged: it is fetched anew when it is used",
+            Ok(InCache::Whole(_)) => "default",
+            _ => "damaged: fetched again when used",
         };
         let machine = match part {
             QemuPart::X86 => "x86_64",
@@ -132,12 +132,14 @@ fn snapshots(cache: &Path) -> Vec<Cached> {
             .take(NAME)
             .collect();
         let (machine, what) = stored.of.split_once(", ").unwrap_or(("", &stored.of));
+        // A line of a terminal has no room for the version.
+        let what = what.split(", QEMU ").next().unwrap_or(what);
         let machine = machine.parse().map_or("", plan::Machine::name);
         Cached {
             name,
             machine,
             what: what.to_owned(),
-            note: "made anew when it is needed",
+            note: "",
             bytes: stored.bytes,
             folder: stored.path,
         }

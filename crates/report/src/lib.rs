@@ -79,14 +79,14 @@ pub fn what_time_is(recorded: &Recorded, language: Language) -> Option<String> {
     })
 }
 
-/// The headline of one recording among many, with its caveats in a few letters each, as one line.
-pub fn headline_of_one(recorded: &Recorded, language: Language) -> String {
+/// The headline of one recording among many, whose name says what it was measured under: a line of
+/// figures, and where it has caveats one of them, in a few letters each.
+pub fn headline_of_one(recorded: &Recorded, language: Language) -> Vec<String> {
     in_language(language, || {
-        let words = Headline::new(&[Overview::new(recorded)]).in_words();
-        match caveats(&recorded.document, language) {
-            Some(caveats) => format!("{words} {}", tr!(caveats_listed, caveats)),
-            None => words,
-        }
+        let figures = Headline::without_conditions(&[Overview::new(recorded)]).in_words();
+        let caveats = caveats(&recorded.document, language);
+        let caveats = caveats.map(|caveats| tr!(caveats_listed, caveats));
+        std::iter::once(figures).chain(caveats).collect()
     })
 }
 

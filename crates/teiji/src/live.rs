@@ -244,18 +244,18 @@ pub fn decimal(value: Option<f64>) -> String {
 fn load_line(load: &LoadNow) -> String {
     let percent =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1} %"));
-    let asked = load.requested.map_or_else(String::new, |asked| format!(" of {asked} %"));
+    let asked = load.requested.map_or_else(String::new, |asked| format!(", {asked} % asked"));
     let spec: String = load.spec.chars().take(MAX_OF_A_SPEC).collect();
-    let state = if load.alive { "" } else { "  it has stopped!" };
+    let state = if load.alive { "" } else { ", stopped!" };
     format!(
-        " load {spec}: {} now, {} on average{asked}{state}",
+        " load {spec}: {} now, {} mean{asked}{state}",
         percent(load.latest),
         percent(load.reached.map(|reached| reached.mean))
     )
 }
 
 /// What fits a line beside the rest.
-const MAX_OF_A_SPEC: usize = 24;
+const MAX_OF_A_SPEC: usize = 20;
 
 #[cfg(test)]
 mod tests {
@@ -296,7 +296,7 @@ mod tests {
             lines[3],
             "      0    0       3.2      70.0      65.4     100.0   12345.7      3       21"
         );
-        let load = " load cpu@50%,cpus=0: 50.0 % now, - on average of 50 %  it has stopped!";
+        let load = " load cpu@50%,cpus=0: 50.0 % now, - mean, 50 % asked, stopped!";
         assert_eq!(
             lines[4..],
             [line(1, &thread(1)), " ... and 1 more threads".to_owned(), load.to_owned()]

@@ -36,7 +36,14 @@ pub(crate) struct Headline {
 
 impl Headline {
     pub(crate) fn new(all: &[Overview<'_>]) -> Headline {
-        Headline { sentence: sentence(all), account: account(all), caveats: caveats::banners(all) }
+        let sentence = sentence(all, &conditions(all));
+        Headline { sentence, account: account(all), caveats: caveats::banners(all) }
+    }
+
+    /// Where the conditions are said beside it; what the ns are stays.
+    pub(crate) fn without_conditions(all: &[Overview<'_>]) -> Headline {
+        let least = conditions(all).pop();
+        Headline { sentence: sentence(all, least.as_slice()), ..Headline::new(all) }
     }
 
     /// Without its caveats, as running text.
@@ -71,7 +78,7 @@ pub(crate) fn labels(all: &[Overview<'_>]) -> Vec<String> {
     }
 }
 
-fn sentence(all: &[Overview<'_>]) -> String {
+fn sentence(all: &[Overview<'_>], conditions: &[Vec<String>]) -> String {
     let found = if !all.is_empty() && all.iter().all(jitter::is_judged) {
         Figures::of_intervals(all)
     } else {
@@ -89,7 +96,7 @@ fn sentence(all: &[Overview<'_>]) -> String {
             })
             .collect::<Vec<_>>()
     };
-    fitting(conditions(all).iter().flat_map(|conditions| with(conditions)))
+    fitting(conditions.iter().flat_map(|conditions| with(conditions)))
 }
 
 /// The figures of recordings, the worst first.

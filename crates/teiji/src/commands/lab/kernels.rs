@@ -59,23 +59,17 @@ pub fn list(args: &ListArgs) -> CommandResult {
     let width = |text: fn(&Cached) -> &str| {
         entries.iter().map(|entry| text(entry).len()).max().unwrap_or(0)
     };
-    let (name, what) = (width(|entry| &entry.name), width(|entry| &entry.what));
-    let heading = format!("{:name$}  {:8}  {:what$}  {:>8}", "name", "machine", "what", "MiB");
-    output::say(&heading);
+    let name = width(|entry| &entry.name);
+    say!("{:name$}  {:>6}  what", "name", "MiB");
     for entry in &entries {
-        let line = format!(
-            "{:name$}  {:8}  {:what$}  {}  {}",
-            entry.name,
-            entry.machine,
-            entry.what,
-            mebibytes(entry.bytes),
-            entry.note
-        );
-        output::say(line.trim_end());
+        let parts = [entry.machine, &entry.what, entry.note];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        say!("{:name$}  {}  {}", entry.name, mebibytes(entry.bytes), parts.join(", "));
     }
     let place = directory.display();
     say!("{place} has {} MiB, with Debian's package lists.", mebibytes(bytes).trim_start());
-    say!("To remove something: teiji lab kernels --remove NAME. To remove all: rm -r {place}");
+    say!("To remove one: teiji lab kernels --remove NAME (a snapshot is made again)");
+    say!("To remove all: rm -r {place}");
     Ok(DONE)
 }
 
@@ -105,7 +99,7 @@ fn remove(names: &[String], entries: &[Cached]) -> CommandResult {
 /// A size for people.
 fn mebibytes(bytes: u64) -> String {
     let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
-    format!("{:>8.1}", f64::from(kib) / 1_024.0)
+    format!("{:>6.1}", f64::from(kib) / 1_024.0)
 }
 
 /// Gets kernels and QEMUs.

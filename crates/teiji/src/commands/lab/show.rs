@@ -72,7 +72,7 @@ fn line(guest: &GuestProgress) -> String {
         Stage::Booting => "booting".to_owned(),
         Stage::Measuring => "measuring".to_owned(),
         Stage::Sending { received, of } => {
-            format!("sending its results, {} of {} KiB", received >> 10, of >> 10)
+            format!("sending, {} of {} KiB", received >> 10, of >> 10)
         }
     };
     // A recording's name may hold anything.

@@ -9,6 +9,7 @@ use crate::commands::lab::{Show, checked, chosen_qemu, guests_at_once, kernel_of
 use crate::commands::measure;
 use crate::exit::{Failure, in_full};
 use crate::live::Live;
+use crate::output;
 use anyhow::Context;
 use executor::{
     CombinationEntry, EndedEarly, Event, Execution, GuestEnded, PlanObserver, PlanResult,
@@ -138,10 +139,12 @@ impl PlanObserver for Maker<'_> {
             Event::Recorded(recorded) => {
                 self.progress.one_more(point.expected_ns(), &point.label, &recorded.document);
                 let headline = report::headline_of_one(recorded, Language::English);
+                let headline: String =
+                    headline.iter().map(|line| output::indented(line, 2)).collect();
                 if self.are_guests {
-                    self.show.say(&format!("{name}: {headline}"));
+                    self.show.say(&format!("{name}\n{}", headline.trim_end()));
                 } else if !work.quiet {
-                    say!("  {headline}");
+                    output::say(&headline);
                 }
             }
             Event::Failed(error) | Event::NotSynced(error) => {
@@ -168,7 +171,9 @@ impl RunMaker for Maker<'_> {
     fn run_locally(&mut self, run: usize, recording: &Path) -> anyhow::Result<Option<Recorded>> {
         let (work, heading) = (self.work, self.progress.text());
         if !work.quiet {
-            complain!("{}; {heading}", work.name(run));
+            let left = self.progress.time_left();
+            let left = left.map_or_else(String::new, |left| format!("; {left}"));
+            complain!("{}{left}", work.name(run));
         }
         let point = work.point(run);
         let asked = point.run.clone().context("it has no run")?;

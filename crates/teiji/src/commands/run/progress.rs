@@ -9,8 +9,8 @@ use std::time::Instant;
 
 /// Between two runs on this machine, until it is known better.
 const BETWEEN_NS: i64 = 300_000_000;
-/// Characters of a label beside a figure: all in a line of a terminal.
-const MAX_LABEL: usize = 28;
+/// A label beside a figure is left out rather than cut to fewer characters.
+const MIN_LABEL: usize = 8;
 
 pub struct PlanProgress {
     /// Runs with a recording, also from before, of all.
@@ -108,36 +108,49 @@ impl PlanProgress {
         Nanos::from(self.began.elapsed()).0
     }
 
-    /// `12 of 54 done, about 3 min left; largest so far 560 µs (...)`.
+    /// `12 of 54 done, about 3 min left; largest so far 560 µs (...)`, in one line of a terminal.
     pub fn text(&self) -> String {
         self.text_after(self.elapsed_ns())
     }
 
+    /// `about 3 min left`, where that is known.
+    pub fn time_left(&self) -> Option<String> {
+        self.time_left_after(self.elapsed_ns())
+    }
+
+    fn time_left_after(&self, elapsed_ns: i64) -> Option<String> {
+        // Counting down from what was known when the last run ended.
+        let left = self.left_ns()? - (elapsed_ns - self.last_end_ns);
+        Some(if left > 0 {
+            format!("about {} left", report::span(whole_seconds(left), Language::English))
+        } else {
+            "any moment now".to_owned()
+        })
+    }
+
     fn text_after(&self, elapsed_ns: i64) -> String {
         let mut text = format!("{} of {} done", self.done, self.all);
-        if let Some(left) = self.left_ns() {
-            // Counting down from what was known when the last run ended.
-            let left = left - (elapsed_ns - self.last_end_ns);
-            text += &match left {
-                left if left > 0 => {
-                    format!(", about {} left", report::span(whole_seconds(left), Language::English))
-                }
-                _ => ", any moment now".to_owned(),
-            };
+        if let Some(left) = self.time_left_after(elapsed_ns) {
+            text += &format!(", {left}");
         }
         if self.with_caveats > 0 {
             text += &format!("; caveats in {}", output::counted(self.with_caveats, "run"));
         }
         if let Some((max, label, caveats)) = &self.largest {
             text += &format!("; largest so far {}", report::latency(*max));
-            if !label.is_empty() {
-                // What differs most stands at the end: the last factor changes fastest.
-                let letters = label.chars().count();
-                let end: String = label.chars().skip(letters.saturating_sub(MAX_LABEL)).collect();
-                text += &format!(" ({}{end})", if letters > MAX_LABEL { "…" } else { "" });
+            text += &caveats
+                .as_ref()
+                .map(|caveats| format!(", with {caveats}"))
+                .filter(|with| with.chars().count() <= room_beside(&text))
+                .unwrap_or_default();
+            // What differs most stands at the end: the last factor changes fastest.
+            let (letters, room) = (label.chars().count(), room_beside(&text).saturating_sub(3));
+            if letters > 0 && letters <= room {
+                text += &format!(" ({label})");
+            } else if letters > room && room > MIN_LABEL {
+                let end: String = label.chars().skip(letters + 1 - room).collect();
+                text += &format!(" (…{end})");
             }
-            text +=
-                &caveats.as_ref().map_or_else(String::new, |caveats| format!(", with {caveats}"));
         }
         text
     }
@@ -161,6 +174,11 @@ impl PlanProgress {
             if ended == 0 { BETWEEN_NS } else { (self.last_end_ns - self.ended_ns).max(0) / ended };
         Some(left_ns + between * left)
     }
+}
+
+/// Characters that a line has room for beside this text, which is shown one column in.
+fn room_beside(text: &str) -> usize {
+    output::WIDTH.saturating_sub(1 + text.chars().count())
 }
 
 /// At least one.
@@ -234,7 +252,7 @@ mod tests {
             Some((12_345, "kernel=debian:rt-amd64=6.1.0-56 load=cpu@50%".into(), None));
         assert_eq!(
             progress.text_after(0),
-            "4 of 10 done; largest so far 12.3 µs (…-amd64=6.1.0-56 load=cpu@50%)"
+            "4 of 10 done; largest so far 12.3 µs (…l=debian:rt-amd64=6.1.0-56 load=cpu@50%)"
         );
     }
 
@@ -243,8 +261,19 @@ mod tests {
         let mut progress = PlanProgress::new(4, 10);
         progress.with_caveats = 2;
         progress.largest = Some((148_000_000, "load=none".into(), Some("steal 26.3 %".into())));
-        let text =
-            "4 of 10 done; caveats in 2 runs; largest so far 148 ms (load=none), with steal 26.3 %";
+        let text = "4 of 10 done; caveats in 2 runs; largest so far 148 ms, with steal 26.3 %";
         assert_eq!(progress.text_after(0), text);
+    }
+
+    #[test]
+    fn a_line_has_room_for_all_that_is_told() {
+        let mut progress = begun(true);
+        (progress.done, progress.all, progress.with_caveats) = (100, 1_000, 99);
+        let label = "probe=spawn load=mem-alloc@100%".to_owned();
+        let caveats = "load off target, other work 193.9 % of a CPU".to_owned();
+        progress.largest = Some((287_000, label, Some(caveats)));
+        let text = progress.text_after(0);
+        assert!(text.chars().count() < output::WIDTH, "{text}");
+        assert!(text.ends_with("largest so far 287 µs"), "{text}");
     }
 }
