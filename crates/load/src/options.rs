@@ -50,7 +50,9 @@ impl SpecError {
 /// What priority a load can have beside such measuring threads.
 pub(crate) fn below(probe: u8) -> String {
     match probe {
-        0 => "the measuring threads have none, and could not run next to it".to_owned(),
+        0 => "the measuring threads have none, and could not run next to it. Leave prio out, or \
+             measure with --policy fifo"
+            .to_owned(),
         1 | 2 => {
             format!("the measuring threads have {probe}, which leaves none for a load below it")
         }

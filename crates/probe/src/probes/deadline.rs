@@ -114,19 +114,29 @@ impl SetProbe for Settings {
         if runtime < MIN_RUNTIME {
             return conflict(
                 RUNTIME.name,
-                format!("the kernel reserves {MIN_RUNTIME} or more, not {runtime}"),
+                format!(
+                    "the kernel reserves {MIN_RUNTIME} or more, not {runtime}. Give a longer \
+                     runtime"
+                ),
             );
         }
         if deadline > period {
             return conflict(
                 DEADLINE.name,
-                format!("{deadline} is longer than the period, which is the interval, {period}"),
+                format!(
+                    "{deadline} is longer than the period, which is the interval, {period}. Give \
+                     a deadline of at most {period}, or a longer interval"
+                ),
             );
         }
         if runtime > deadline {
+            let lengthen = if self.deadline.is_some() { "deadline" } else { "interval" };
             return conflict(
                 RUNTIME.name,
-                format!("{runtime} is longer than the deadline, {deadline}"),
+                format!(
+                    "{runtime} is longer than the deadline, {deadline}. Give a runtime of at most \
+                     {deadline}, or a longer {lengthen}"
+                ),
             );
         }
         let work = self.work?;
@@ -141,7 +151,7 @@ impl SetProbe for Settings {
             WORK.name,
             format!(
                 "with {runtime} in each {longest} a job of {work} takes {job}. At most {MAX_JOB} \
-                 is allowed"
+                 is allowed. Give less work, or a longer runtime"
             ),
         )
     }
