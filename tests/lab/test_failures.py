@@ -69,7 +69,11 @@ class Failures(Lab):
         self.refused("-k", image, says=["is truncated", rf"it has {len(whole) // 2}\. Copy it again"])
 
     def test_no_image_at_all(self):
-        self.refused("-k", self.image(b"#!/bin/sh\n"), says=["is not a bootable kernel"])
+        image = self.image(b"#!/bin/sh\n")
+        self.refused("-k", image, says=["is not a bootable kernel"])
+        # How long it takes was said first.
+        ended = self.lab("exec", "-k", image, "--run", "/teiji", code=4)
+        self.assertRegex(ended.stderr, r"\Aerror: \S+ is not a bootable kernel")
 
     def test_no_emulator(self):
         empty = self.folder / "empty"
