@@ -7,7 +7,7 @@ use crate::format::{self, count, list, rounded_count};
 use crate::language::{texts, tr};
 use crate::overview::Overview;
 use crate::sections::accounts::Accounts;
-use crate::sections::caveats;
+use crate::sections::caveats::{self, CaveatKind};
 use crate::sections::co_kernel;
 use crate::sections::events::{self, Source};
 use model::{CoKernel, StolenTime, TakenBy, changes};
@@ -52,14 +52,27 @@ fn busy(overview: &Overview<'_>) -> Option<f64> {
 
 /// The caveats of a recording, the gravest first, each as a phrase.
 pub(crate) fn collect(overview: &Overview<'_>) -> Vec<String> {
+    ranked(overview).into_iter().map(|(_, phrase)| phrase).collect()
+}
+
+/// The same with what kind each is of.
+fn ranked(overview: &Overview<'_>) -> Vec<(CaveatKind, String)> {
     let document = overview.document();
-    let ordinary = caveats::denied(document).or_else(|| caveats::ordinary(document));
-    let how = ordinary.or_else(|| caveats::lower_priority(document));
-    let mut all: Vec<String> = how.map(|how| tr!(measured_with_how, how)).into_iter().collect();
-    all.extend(judge::incomplete(overview.recorded).map(caveats::incomplete_reason));
+    let denied = caveats::denied(document).map(|how| (CaveatKind::RightsDenied, how));
+    let how = denied
+        .or_else(|| Some((CaveatKind::OrdinaryScheduling, caveats::ordinary(document)?)))
+        .or_else(|| Some((CaveatKind::LowerPriority, caveats::lower_priority(document)?)));
+    let mut all: Vec<(CaveatKind, String)> =
+        how.map(|(kind, how)| (kind, tr!(measured_with_how, how))).into_iter().collect();
+    all.extend(
+        judge::incomplete(overview.recorded)
+            .map(|why| (caveats::kind_of_incomplete(why), caveats::incomplete_reason(why))),
+    );
     let others = caveats::collect(document).into_iter().chain(caveats::set_up_badly(document));
-    all.extend(others.map(|caveat| caveat.phrase));
-    all.extend(co_kernel::of(document).and_then(co_kernel::effect));
+    all.extend(others.map(|caveat| (caveat.kind, caveat.phrase)));
+    let effect = co_kernel::of(document).and_then(co_kernel::effect);
+    all.extend(effect.map(|effect| (CaveatKind::CoKernel, effect)));
+    all.sort_by_key(|(kind, _)| *kind);
     all
 }
 
@@ -231,14 +244,17 @@ fn interrupts(all: &[Overview<'_>], first: usize) -> Vec<Apart> {
         .collect()
 }
 
-/// `one: measured with SCHED_OTHER`; the same of all recordings of a group in one phrase.
+/// `one: measured with SCHED_OTHER`, the gravest of all recordings first; the same of several in
+/// one phrase.
 pub(crate) fn of_each(all: &[Overview<'_>]) -> Vec<String> {
     let keyed = all
         .iter()
-        .flat_map(|overview| collect(overview).into_iter().map(|caveat| (caveat, &overview.name)));
-    grouped(keyed)
+        .flat_map(|overview| ranked(overview).into_iter().map(|caveat| (caveat, &overview.name)));
+    let mut kinds = grouped(keyed);
+    kinds.sort_by_key(|((kind, _), _)| *kind);
+    kinds
         .into_iter()
-        .map(|(why, names)| tr!(recording_why, recording = list(&names), why))
+        .map(|((_, why), names)| tr!(recording_why, recording = list(&names), why))
         .collect()
 }
 
@@ -276,6 +292,28 @@ mod tests {
         );
     }
 
+    /// They came in the order of the recordings, and of what was looked at.
+    #[test]
+    fn the_gravest_of_all_recordings_comes_first() {
+        let first = Synthetic::hackbench().title("a").build();
+        let mut second = Synthetic::hackbench().title("b").build();
+        second.document.load_off_target = true;
+        for (thread, prio) in second.document.threads.iter_mut().zip([80, 20]) {
+            thread.scheduling.prio = Some(prio);
+        }
+        let said = of_each(&[Overview::new(&first), Overview::new(&second)]);
+        assert_eq!(
+            said[..3],
+            [
+                "b: measured with SCHED_FIFO 20 instead of SCHED_FIFO 90",
+                "b: a load was off target",
+                "a and b: steal time 1.0 % (100 ms) on CPU 0"
+            ],
+        );
+        let short = caveats::in_short(&second.document);
+        assert_eq!(short[..2], ["lower priority", "load off target"]);
+    }
+
     /// A thread of higher priority made the maximum: `show` said so, and a comparison did not.
     #[test]
     fn a_machine_set_up_badly_is_a_caution_of_its_recording() {
@@ -295,8 +333,8 @@ mod tests {
         for thread in &mut bad.document.threads {
             thread.scheduling.prio = Some(20);
         }
-        let how = &collect(&Overview::new(&bad))[0];
-        assert_eq!(how, "measured with SCHED_FIFO 20 instead of SCHED_FIFO 90");
+        let how = "measured with SCHED_FIFO 20 instead of SCHED_FIFO 90".to_owned();
+        assert!(collect(&Overview::new(&bad)).contains(&how));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::sections::loads;
 use crate::sections::rows::Rows;
 use crate::sections::{co_kernel, imported};
 use judge::Incomplete;
-use model::{Document, Recorded, TakenBy, Thread, Warning, changes};
+use model::{Document, LoadEvidence, Recorded, TakenBy, Thread, Warning, changes};
 use plan::{CpuId, CpuList};
 use std::collections::BTreeSet;
 
@@ -89,6 +89,11 @@ impl CaveatKind {
         } else {
             Severity::Note
         }
+    }
+
+    /// Whether what it is called in short says how much there was of it.
+    pub(crate) const fn has_share(self) -> bool {
+        matches!(self, CaveatKind::Steal | CaveatKind::OtherWork)
     }
 
     /// Whether it says what the ns of the lab are.
@@ -272,7 +277,8 @@ pub(crate) fn denied(document: &Document) -> Option<String> {
 /// A real-time priority below the one asked for: `SCHED_FIFO 20 instead of SCHED_FIFO 90`.
 pub(crate) fn lower_priority(document: &Document) -> Option<String> {
     let asked = document.run.scheduling;
-    let lower = document.threads.iter().find(|thread| thread.scheduling.is_below(asked))?;
+    let lower = document.threads.iter().filter(|thread| thread.scheduling.is_below(asked));
+    let lower = lower.min_by_key(|thread| thread.scheduling.prio)?;
     (document.probe.taken_by() == TakenBy::OwnThreads)
         .then(|| tr!(granted_instead_of_asked, granted = lower.granted(), asked))
 }
@@ -300,10 +306,18 @@ fn faults_of_run(document: &Document, lost: u64) -> Vec<Caveat> {
         of_lost_samples(lost),
         loads::all_off_target(document).map(|which| {
             let phrase = tr!(load_off_target_which, which);
-            Caveat::new(CaveatKind::LoadOffTarget, phrase, tr!(load_off_target))
+            let off = document.load.iter().filter(|load| load.off_target).filter_map(points_off);
+            let size = off.fold(0.0, f64::max);
+            Caveat { size, ..Caveat::new(CaveatKind::LoadOffTarget, phrase, tr!(load_off_target)) }
         }),
     ];
     all.into_iter().flatten().collect()
+}
+
+/// How far a load was off the level asked for where it was farthest, percent of a CPU.
+fn points_off(load: &LoadEvidence) -> Option<f64> {
+    let (reached, _) = load.farthest_off()?;
+    Some((reached - load.requested?).abs())
 }
 
 /// Samples that were lost of a run, or of all runs of a combination.
@@ -403,8 +417,10 @@ fn all_of(overview: &Overview<'_>) -> Vec<Caveat> {
 pub(crate) fn in_short(document: &Document) -> Vec<String> {
     let lost = document.threads.iter().map(|thread| thread.evidence.samples_lost);
     let lost = lost.fold(0, u64::saturating_add);
-    let all = faults_of_run(document, lost).into_iter().chain(collect(document));
-    all.map(|caveat| caveat.short).collect()
+    let mut all: Vec<Caveat> =
+        faults_of_run(document, lost).into_iter().chain(collect(document)).collect();
+    all.sort_by_key(|caveat| caveat.kind);
+    all.into_iter().map(|caveat| caveat.short).collect()
 }
 
 /// Adds those of one more run: of each kind, the worst stays.
@@ -460,6 +476,17 @@ fn in_one_line(having: Vec<(&str, Caveat)>, recordings: usize) -> Option<Banner>
         let text = tr!(recording_why, recording, why = worst.phrase);
         Banner { kind: worst.kind, text: text.replace(char::is_control, " ") }
     })
+}
+
+/// What kind that is of.
+pub(crate) const fn kind_of_incomplete(why: Incomplete) -> CaveatKind {
+    match why {
+        Incomplete::EndedEarly => CaveatKind::CutShort,
+        Incomplete::SamplesLost(_) => CaveatKind::SamplesLost,
+        Incomplete::LoadOffTarget => CaveatKind::LoadOffTarget,
+        Incomplete::Contradicts => CaveatKind::Contradicts,
+        _ => CaveatKind::Incomplete,
+    }
 }
 
 /// Why a recording does not show all that it should have.
