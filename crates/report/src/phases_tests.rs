@@ -148,7 +148,7 @@ fn a_plans_table_has_the_figures_of_all_phases_and_names_the_worst() {
     matrix.pool(0, &examined, judged);
     let text = matrix.text(Language::English);
     assert!(!text.contains('~') && !text.contains("repeats differ"), "{text}");
-    assert!(text.contains(" Phases are pooled; max of runs:"), "{text}");
+    assert!(text.contains(" Phases are pooled. Max of runs:"), "{text}");
     let json = matrix.json();
     let row = &json["combinations"][0];
     assert_eq!(

@@ -85,7 +85,7 @@ impl Matrix {
                 wrapped(&mut out, "", &nothing);
             }
             wrapped(&mut out, "", texts::intervals_teiji_compare.said());
-            self.notes().iter().for_each(|note| wrapped(&mut out, "", note));
+            self.notes(false).iter().for_each(|note| wrapped(&mut out, "", note));
             Ok(out)
         })
     }

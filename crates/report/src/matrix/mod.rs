@@ -196,6 +196,12 @@ impl Matrix {
         self.factors[factor].values[row.at[factor]].as_deref()
     }
 
+    /// The same as a table shows it: a policy without priority has none.
+    fn shown_value(&self, row: &CellStats, factor: usize) -> Option<&str> {
+        let is_prio = self.factors[factor].name == "prio";
+        self.value(row, factor).filter(|value| !(is_prio && *value == "none"))
+    }
+
     /// What all its runs measure.
     fn measured(&self) -> Measured {
         self.measured.unwrap_or_default()
@@ -279,13 +285,16 @@ impl Matrix {
     /// What distinguishes a combination from the others: `debian:amd64=6.1.0-56, interval=500us,
     /// mem-alloc@100%`. Kernels and loads are known by their looks.
     fn name(&self, row: &CellStats) -> String {
+        let has_policy = self.varied.iter().any(|factor| self.factors[*factor].name == "policy");
         let named = |factor: &usize| {
             let (key, value) = (self.factors[*factor].name.as_str(), self.value(row, *factor)?);
-            Some(if ["kernel", "load"].contains(&key) && value != "none" {
-                value.to_owned()
-            } else {
-                format!("{key}={value}")
-            })
+            match (key, value) {
+                ("load", "none") => Some(tr!(no_load)),
+                // Its policy says that it has none.
+                ("prio", "none") => (!has_policy).then(|| tr!(no_priority)),
+                ("kernel" | "load", value) if value != "none" => Some(value.to_owned()),
+                (key, value) => Some(format!("{key}={value}")),
+            }
         };
         let values: Vec<String> = self.varied.iter().filter_map(named).collect();
         match values.as_slice() {
@@ -323,8 +332,9 @@ impl Matrix {
         self.quantities_differ().filter(|_| is_mixed)
     }
 
-    /// What must be known of the figures.
-    fn notes(&self) -> Vec<String> {
+    /// What must be known of the figures, and of a column of each run's maximum where that is
+    /// shown.
+    fn notes(&self, has_max_of_runs: bool) -> Vec<String> {
         let has_skipped = self.rows.iter().any(CellStats::has_skipped);
         let mut notes = vec![self.probes.population(has_skipped)];
         if self.rows.iter().any(CellStats::is_about) {
@@ -334,11 +344,14 @@ impl Matrix {
             self.rows.iter().any(|row| row.runs > 1 && row.phases().is_some() == phases)
         };
         notes[0] += match (pooled(false), pooled(true)) {
-            (true, true) => texts::repeats_phases_pooled_max.said(),
-            (true, false) => texts::repeats_pooled_max_runs.said(),
-            (false, true) => texts::phases_pooled_max_runs.said(),
+            (true, true) => texts::repeats_and_phases_pooled.said(),
+            (true, false) => texts::repeats_pooled_in_table.said(),
+            (false, true) => texts::phases_pooled.said(),
             (false, false) => "",
         };
+        if has_max_of_runs {
+            notes[0] += texts::what_max_of_runs_is.said();
+        }
         let identical = |in_lab: bool| {
             self.rows
                 .iter()
@@ -396,10 +409,10 @@ impl Matrix {
     }
 
     /// The same with the worst phases, which have commands.
-    fn notes_and_phases(&self) -> Vec<String> {
+    fn notes_and_phases(&self, has_max_of_runs: bool) -> Vec<String> {
         let phases =
             self.worst_phases().into_iter().map(|(sentence, again)| format!("{sentence} {again}"));
-        self.notes().into_iter().chain(phases).collect()
+        self.notes(has_max_of_runs).into_iter().chain(phases).collect()
     }
 
     /// The worst phase of each row, and the command that makes it again; of some rows, the largest

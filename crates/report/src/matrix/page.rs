@@ -193,7 +193,11 @@ impl Matrix {
             head,
             rows,
             left_out: left_out(without, |n| tr!(n_more_combinations_left, n)),
-            notes: self.notes_and_phases().into_iter().chain(table.sources()).collect(),
+            notes: self
+                .notes_and_phases(table.has_max_of_runs())
+                .into_iter()
+                .chain(table.sources())
+                .collect(),
             heat: self.heat_view(),
             inferences: inference_rows(&self.inferred(), MAX_INFERENCE_ROWS),
             inference_lead: inference_lead(&self.worst_runs()),

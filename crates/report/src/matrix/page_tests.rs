@@ -163,7 +163,7 @@ fn a_large_plan_stays_a_small_page_and_says_what_it_leaves_out() {
     );
     assert!(page.contains("more combinations are left out"));
     assert!(page.contains("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)"));
-    assert!(matrix.notes().len() < 20, "{:?}", matrix.notes());
+    assert!(matrix.notes(true).len() < 20, "{:?}", matrix.notes(true));
     let worst = matrix.largest_first()[0];
     assert!(
         data["plan"]["selected"]

@@ -305,6 +305,11 @@ impl Table {
         (columns, alike, left_out)
     }
 
+    /// Whether something stands in that column.
+    pub(super) fn has_max_of_runs(&self) -> bool {
+        self.columns().iter().any(|column| self.head[*column].figure == Some(texts::max_of_runs))
+    }
+
     /// Columns in which something stands; one of nothing says nothing.
     pub(super) fn columns(&self) -> Vec<usize> {
         let empty = |column: &usize| {
@@ -350,7 +355,7 @@ fn ours_of(
         0 => count(row.runs.into()),
         missing => tr!(n_of_all, n = row.runs, all = row.runs + missing),
     };
-    let value = |factor| of_row(matrix.value(row, factor).unwrap_or(NOTHING).to_owned());
+    let value = |factor| of_row(matrix.shown_value(row, factor).unwrap_or(NOTHING).to_owned());
     let mut cells: Vec<String> = (0..matrix.factors.len()).map(value).collect();
     let thread = part.map(CellThread::label).or_nothing();
     let caveats = row.in_short().join(texts::comma.said());
@@ -467,7 +472,8 @@ impl Matrix {
                 let columns = left_out.join(texts::comma.said());
                 wrapped(&mut out, "", &tr!(columns_not_shown, columns));
             }
-            for note in self.notes().into_iter().chain(table.sources()) {
+            let has_max_of_runs = lines[0].iter().any(|name| name == texts::max_of_runs.said());
+            for note in self.notes(has_max_of_runs).into_iter().chain(table.sources()) {
                 wrapped(&mut out, "", &note);
             }
             for (sentence, again) in self.worst_phases() {
@@ -495,7 +501,8 @@ impl Matrix {
                     out += &line(&(0..cells.len()).map(rule).collect::<Vec<_>>());
                 }
             }
-            for note in self.notes_and_phases().into_iter().chain(table.sources()) {
+            let notes = self.notes_and_phases(table.has_max_of_runs());
+            for note in notes.into_iter().chain(table.sources()) {
                 let _ = write!(out, "\n{}\n", plain(&note));
             }
             out

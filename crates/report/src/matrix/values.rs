@@ -162,7 +162,7 @@ impl Matrix {
                 "combinations": self.rows.iter().map(|row| self.row_json(row)).collect::<Vec<_>>(),
                 "missing_runs": self.missing(),
                 "missing_boots": self.boots_missing.boots,
-                "notes": self.notes_and_phases(),
+                "notes": self.notes_and_phases(false),
             })
         })
     }

@@ -203,8 +203,13 @@ impl Matrix {
             let has_it = |row: &&CellStats| {
                 row.texts().caveats.iter().any(|other| other.kind == caveat.kind)
             };
-            let rows = rows(self.rows.iter().filter(has_it).count());
-            let text = tr!(worst_caveats_in_rows, caveats = caveat.short, rows);
+            let n = self.rows.iter().filter(has_it).count();
+            let (caveats, rows) = (&caveat.short, rows(n));
+            let text = if n > 1 && caveat.kind.has_share() {
+                tr!(worst_caveats_in_rows, caveats, rows)
+            } else {
+                tr!(caveats_in_rows, caveats, rows)
+            };
             banners.push(Banner::new(caveat.kind, &text));
         }
         for kind in self.kinds() {
