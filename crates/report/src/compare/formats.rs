@@ -7,7 +7,7 @@ use crate::language::{Language, in_language, texts, tr};
 use crate::page::localised::markdown;
 use crate::page::rendered;
 use crate::paint::Paint;
-use crate::terminal::text::{self, Table};
+use crate::terminal::text;
 use askama::Template;
 use serde_json::{Value, json};
 use stats::{Comparison, MaximumDifference, QuantileDifference, RateDifference, SpreadDifference};
@@ -17,17 +17,15 @@ impl Compared {
     /// The figures with what they show.
     fn table_in_text(&self, out: &mut String) {
         let rows = self.rows();
+        let head = ["µs", texts::first.said(), texts::second.said()].map(str::to_owned).to_vec();
         let figures = rows
             .iter()
-            .map(|[name, base, other, _]| [name, base, other].map(String::clone).to_vec())
-            .collect();
-        let rendered =
-            Table { head: vec!["µs", texts::first.said(), texts::second.said()], rows: figures }
-                .render();
+            .map(|[name, base, other, _]| [name, base, other].map(String::clone).to_vec());
+        let lines: Vec<Vec<String>> = std::iter::once(head).chain(figures).collect();
+        let rendered = text::aligned(&lines, 1);
         let verdicts = std::iter::once("").chain(rows.iter().map(|[.., verdict]| verdict.as_str()));
         for (line, verdict) in rendered.lines().zip(verdicts) {
-            let lead =
-                format!("{line}{}  ", " ".repeat(36_usize.saturating_sub(text::columns(line))));
+            let lead = format!("{}  ", text::left(line, text::aligned_width(&lines)));
             let mut wrapped = String::new();
             text::wrapped(&mut wrapped, &" ".repeat(text::columns(&lead)), verdict);
             let rest = wrapped.trim_start();
@@ -107,7 +105,10 @@ impl Comparisons {
                 let mut headline = String::new();
                 text::wrapped(&mut headline, "", &compared.headline());
                 out += &paint.headline(&headline);
-                text::wrapped(&mut out, "", &compared.verdict());
+                let more = compared.beside_headline();
+                if !more.is_empty() {
+                    text::wrapped(&mut out, "", &more);
+                }
                 for caveat in &compared.texts().caveats {
                     let mut caution = String::new();
                     text::wrapped(&mut caution, "", &tr!(caution_caveat, caveat));

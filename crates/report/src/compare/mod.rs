@@ -305,7 +305,7 @@ impl Comparisons {
     fn headline(&self, each: &[Overview<'_>]) -> Headline {
         let caveats = caveats::banners(each);
         if let [only] = self.all.as_slice() {
-            let (sentence, account) = (only.headline(), only.verdict());
+            let (sentence, account) = (only.headline(), only.beside_headline());
             return Headline { sentence, account, caveats };
         }
         let first = self.all.first().map_or("", |one| one.texts().base.as_str());

@@ -98,7 +98,12 @@ impl Compared {
         };
         let sd = |ns: f64| self.micros(format::rounded(ns));
         vec![
-            ["sd".to_owned(), sd(spread.base_sd_ns), sd(spread.other_sd_ns), verdict],
+            [
+                texts::standard_deviation_short.said().to_owned(),
+                sd(spread.base_sd_ns),
+                sd(spread.other_sd_ns),
+                verdict,
+            ],
             [
                 tr!(peak_to_peak),
                 self.micros(spread.base_peak_to_peak_ns),
@@ -161,15 +166,19 @@ impl Compared {
             && spread.is_none_or(|spread| spread.ratio.is_some())
     }
 
+    /// The significant quantile that is farthest out in the tail: its name, and what differs.
+    fn farthest_quantile(&self) -> Option<(String, (f64, f64))> {
+        let largest = self.comparison.quantiles.iter().rfind(|one| one.is_significant())?;
+        Some((self.named(&largest.level.to_string()), largest.ratio.ok()?))
+    }
+
     /// The significant difference that is farthest out in the tail, or that there is none, in which
     /// figures; the fullest first.
     fn found(&self) -> Vec<String> {
-        let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
+        let Comparison { maximum, spread, .. } = &self.comparison;
         let quantile = || {
-            let largest = quantiles.iter().rfind(|one| one.is_significant())?;
-            let name = self.named(&largest.level.to_string());
-            let (lower, upper) = largest.ratio.ok()?;
-            Some(tr!(figure_change, figure = name, change = change(lower, upper)))
+            let (figure, (lower, upper)) = self.farthest_quantile()?;
+            Some(tr!(figure_change, figure, change = change(lower, upper)))
         };
         let of_spread = || {
             let ratio = spread.filter(|spread| spread.is_significant())?.ratio?;
@@ -225,6 +234,30 @@ impl Compared {
         }))
     }
 
+    /// What the headline leaves out: which other differences are significant, and which are not, or
+    /// why nothing is compared.
+    pub(super) fn beside_headline(&self) -> String {
+        let sentence = |part: &str| {
+            // The name of a quantile stays as it is in the table.
+            let is_quantile = part.chars().nth(1).is_some_and(|letter| letter.is_ascii_digit());
+            let part = if is_quantile { part.to_owned() } else { format::capitalised(part) };
+            format!("{part}{}", texts::full_stop.said())
+        };
+        if !self.is_compared() {
+            let is_unordered = !self.texts().unordered.is_empty();
+            return is_unordered
+                .then(|| sentence(texts::order_samples_unknown_so.said()))
+                .unwrap_or_default();
+        }
+        let headline = self.headline();
+        let of_quantile = self.farthest_quantile().map(|(figure, ratio)| changed(&figure, ratio));
+        let is_said = |part: &String| {
+            of_quantile.as_ref() == Some(part) || headline.starts_with(&format::capitalised(part))
+        };
+        let parts = self.parts().into_iter().filter(|part| !is_said(part));
+        parts.map(|part| sentence(&part)).collect::<Vec<_>>().join(" ")
+    }
+
     /// One sentence: which differences are significant, and which are not.
     pub(super) fn verdict(&self) -> String {
         let Texts { base: first, other: second, unordered, .. } = self.texts();
@@ -235,6 +268,12 @@ impl Compared {
                 tr!(second_against_first_not, second, first)
             };
         }
+        let parts = self.parts().join(texts::semicolon.said());
+        tr!(second_against_first_parts, second, first, parts)
+    }
+
+    /// Which differences are significant, and which are not.
+    fn parts(&self) -> Vec<String> {
         let Comparison { quantiles, maximum, spread, .. } = &self.comparison;
         let spread = spread.filter(|spread| spread.is_significant()).and_then(|one| one.ratio);
         let spread = spread.map(|ratio| changed(texts::the_standard_deviation.said(), ratio));
@@ -253,7 +292,7 @@ impl Compared {
         if !same.is_empty() {
             parts.push(tr!(no_significant_difference_in, figures = list(&same)));
         }
-        tr!(second_against_first_parts, second, first, parts = parts.join(texts::semicolon.said()))
+        parts
     }
 
     pub(super) fn rows(&self) -> Vec<[String; 4]> {
@@ -276,7 +315,7 @@ impl Compared {
         }));
         let maximum = &self.comparison.maximum;
         rows.push([
-            self.named("max"),
+            self.named(texts::max.said()),
             value("", maximum.base_ns),
             value("", maximum.other_ns),
             maximum.test.as_ref().map_or_else(|why| self.not_compared(*why), of_blocks),
@@ -443,6 +482,16 @@ mod tests {
         );
         of.comparison.quantiles.iter_mut().for_each(|one| one.ratio = Ok((0.9, 1.1)));
         assert_eq!(of.headline(), "No significant difference: busy against idle");
+        // It was said twice.
+        of.quantity = Quantity::Latency;
+        of.comparison.quantiles[0].ratio = Ok((0.5, 0.6));
+        of.comparison.quantiles[1].ratio = Ok((0.3, 0.4));
+        assert_eq!(of.headline(), "p90 60 to 70 % lower: busy against idle");
+        let more = of.beside_headline();
+        assert!(
+            more.starts_with("p50 is 40 to 50 % lower. No significant difference in"),
+            "{more}"
+        );
         let mut unordered = compared("idle", "busy");
         unordered.texts = crate::language::InEach::new(|| Texts {
             unordered: vec!["idle".into()],
@@ -577,7 +626,7 @@ mod tests {
         assert_eq!(
             what_worst_blocks_are(&test),
             "worst blocks: the runs are cut into blocks of 128 samples, 157 of the first and 471 \
-             of the second, and the 20 with the largest maxima counted. Expected is the second's \
+             of the second. The worst are the 20 with the largest maxima. Expected is the second's \
              share of all blocks"
         );
     }

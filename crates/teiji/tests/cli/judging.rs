@@ -332,7 +332,7 @@ fn a_comparison_is_a_page_too() {
     place.well("compare one.teiji two.teiji --html page.html");
     let page = place.read("page.html");
     assert!(
-        page.contains("two against one: ") && page.matches(" viewBox=").count() == 4,
+        page.contains(": two against one") && page.matches(" viewBox=").count() == 4,
         "three charts and the differences"
     );
 }
