@@ -282,14 +282,14 @@ mod tests {
             assert_eq!(seen(), None, "{valid}");
         }
         groups.put("rt.slice", "cpuset.cpus.partition", "root invalid\n");
-        let found = "rt.slice is no root partition: the kernel says that it is invalid";
+        let found = "rt.slice is not a valid root partition: the kernel says that it is invalid";
         let again = "echo root | sudo tee /sys/fs/cgroup/rt.slice/cpuset.cpus.partition";
         let action = format!("correct cpuset.cpus of rt.slice, then {again}");
         assert_eq!(seen(), Some((Status::Bad, found.to_owned(), action)));
         let reason = "isolated invalid (Cpu list in cpuset.cpus not exclusive)\n";
         groups.put("rt.slice", "cpuset.cpus.partition", reason);
         groups.put("system.slice", "cpuset.cpus", "1-2");
-        let found = "rt.slice is no isolated partition, because the kernel says: Cpu list in \
+        let found = "rt.slice is not a valid isolated partition. The kernel's reason: Cpu list in \
                      cpuset.cpus not exclusive";
         let again = "echo isolated | sudo tee /sys/fs/cgroup/rt.slice/cpuset.cpus.partition";
         let action = format!(
@@ -384,7 +384,7 @@ mod tests {
             );
             let finding = groups.partition().unwrap();
             let found =
-                format!("rt.slice is no {kind} partition, because the kernel says: {reason}");
+                format!("rt.slice is not a valid {kind} partition. The kernel's reason: {reason}");
             assert_eq!((finding.found, finding.action), (found, action), "{arguments}");
         }
     }

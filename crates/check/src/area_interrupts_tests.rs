@@ -154,33 +154,33 @@ fn irqbalance_leaves_out_what_it_was_told_to() {
         ),
         (
             "IRQBALANCE_BANNED_CPUS=2-3",
-            "runs, and does not look at isolated CPUs, because of IRQBALANCE_BANNED_CPUS=2-3, \
-             which is no mask such as 0000000c",
+            "runs, and ignores isolated CPUs, because IRQBALANCE_BANNED_CPUS=2-3 is not a \
+             mask such as 0000000c",
             "IRQBALANCE_BANNED_CPUS=c",
         ),
         (
             "IRQBALANCE_BANNED_CPULIST=0c",
-            "runs, and does not look at isolated CPUs, because of IRQBALANCE_BANNED_CPULIST=0c, \
-             which is no list such as 2-3",
+            "runs, and ignores isolated CPUs, because IRQBALANCE_BANNED_CPULIST=0c is not a \
+             list such as 2-3",
             "IRQBALANCE_BANNED_CPULIST=2-3",
         ),
         // It has no CPUs then, and once was to be kept off all of them.
         (
             "IRQBALANCE_BANNED_CPULIST=0-1",
             "runs, and IRQBALANCE_BANNED_CPULIST leaves out the other CPUs and not CPUs 2-3: it \
-             seems turned round",
+             seems inverted",
             "IRQBALANCE_BANNED_CPULIST=2-3",
         ),
         (
             "IRQBALANCE_BANNED_CPUS=3",
             "runs, and IRQBALANCE_BANNED_CPUS leaves out the other CPUs and not CPUs 2-3: it \
-             seems turned round",
+             seems inverted",
             "IRQBALANCE_BANNED_CPUS=c",
         ),
         (
             "IRQBALANCE_BANNED_CPUS=0-1",
-            "runs, and does not look at isolated CPUs, because of IRQBALANCE_BANNED_CPUS=0-1, \
-             which is no mask such as 0000000c",
+            "runs, and ignores isolated CPUs, because IRQBALANCE_BANNED_CPUS=0-1 is not a \
+             mask such as 0000000c",
             "IRQBALANCE_BANNED_CPUS=c",
         ),
         // As a mask this list is of CPU 33 too, which is not there.
@@ -197,26 +197,26 @@ fn irqbalance_leaves_out_what_it_was_told_to() {
         ),
         (
             "IRQBALANCE_BANNED_CPULIST=1,x",
-            "runs, and does not look at isolated CPUs, because of \
-             IRQBALANCE_BANNED_CPULIST=1,x, which is no list such as 2-3",
+            "runs, and ignores isolated CPUs, because IRQBALANCE_BANNED_CPULIST=1,x is not a \
+             list such as 2-3",
             "IRQBALANCE_BANNED_CPULIST=1-3",
         ),
         (
             "IRQBALANCE_BANNED_CPULIST=0a",
-            "runs, and does not look at isolated CPUs, because of IRQBALANCE_BANNED_CPULIST=0a, \
-             which is no list such as 2-3",
+            "runs, and ignores isolated CPUs, because IRQBALANCE_BANNED_CPULIST=0a is not a \
+             list such as 2-3",
             "IRQBALANCE_BANNED_CPULIST=1-3",
         ),
         (
             "IRQBALANCE_BANNED_CPUS=1-2",
-            "runs, and does not look at isolated CPUs, because of IRQBALANCE_BANNED_CPUS=1-2, \
-             which is no mask such as 0000000c",
+            "runs, and ignores isolated CPUs, because IRQBALANCE_BANNED_CPUS=1-2 is not a \
+             mask such as 0000000c",
             "IRQBALANCE_BANNED_CPUS=e",
         ),
         (
             "IRQBALANCE_BANNED_CPUS=0x1",
-            "runs, and does not look at isolated CPUs, because of IRQBALANCE_BANNED_CPUS=0x1, \
-             which is no mask such as 0000000c",
+            "runs, and ignores isolated CPUs, because IRQBALANCE_BANNED_CPUS=0x1 is not a \
+             mask such as 0000000c",
             "IRQBALANCE_BANNED_CPUS=d",
         ),
     ] {

@@ -110,12 +110,12 @@ fn what_is_advised_comes_after_what_is_to_be_on_time() {
     }
     let action = |priority| found(&dir, &[1], priority).2;
     let expected = "for i in 70 72; do sudo chrt -f -p 39 $i; done, and sudo chrt -r -p 39 71, or \
-                    run what is to be on time at 61 or above";
+                    run your real-time thread at 61 or above";
     assert_eq!(action(40), expected);
-    assert_eq!(action(60), "sudo chrt -r -p 59 71, or run what is to be on time at 61 or above");
+    assert_eq!(action(60), "sudo chrt -r -p 59 71, or run your real-time thread at 61 or above");
     assert_eq!(
         action(1),
-        "no real-time priority is below 1, run what is to be on time at 61 or above"
+        "no real-time priority is below 1, run your real-time thread at 61 or above"
     );
     make(dir.path(), &Made { id: 70, priority: 99, cpu: 1, ..Made::default() });
     assert_eq!(action(99), "sudo chrt -f -p 98 70");
@@ -138,13 +138,13 @@ fn handlers_of_interrupts_get_a_lower_priority_than_what_is_to_be_on_time() {
     assert_eq!(of(40).found, "irq/9-acpi 70 at 50 on CPU 1");
     assert_eq!(
         of(40).action.as_deref(),
-        Some("sudo chrt -f -p 39 70, or run what is to be on time at 51 or above")
+        Some("sudo chrt -f -p 39 70, or run your real-time thread at 51 or above")
     );
     assert_eq!(of(51).status, Status::Ok);
     make(dir.path(), &Made { priority: 95, ..handler });
     assert_eq!(
         of(90).action.as_deref(),
-        Some("sudo chrt -f -p 50 70, or run what is to be on time at 96 or above")
+        Some("sudo chrt -f -p 50 70, or run your real-time thread at 96 or above")
     );
 }
 
@@ -238,7 +238,7 @@ fn what_guards_the_machine_keeps_its_priority() {
     make(dir.path(), &Made { id: 72, priority: 96, cpu: 1, ..Made::default() });
     let (status, words, action) = found(&dir, &[1], 90);
     assert!(status == Status::Bad && words.contains("rtkit-daemon 70"), "{words}");
-    assert_eq!(action, "sudo chrt -f -p 89 72, or run what is to be on time at 97 or above");
+    assert_eq!(action, "sudo chrt -f -p 89 72, or run your real-time thread at 97 or above");
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn at_last_comes_what_the_ns_are() {
     let text = explained_text(&[spike(1)], Some(&lab), Language::English);
     assert!(
         text.contains(
-            "\n\nVirtual ns: 2 CPUs take turns, mostly of less than 0.2 µs, and each executes an\n"
+            "\n\nVirtual ns: 2 CPUs take turns, mostly of less than 0.2 µs. Each executes an\n"
         ),
         "{text}"
     );

@@ -184,7 +184,7 @@ fn what_was_missed_is_not_known_without_a_period() {
         (judgement.verdict, judgement.seen, judgement.lacking)
     };
     let none: [&[i32]; 2] = [&[0, 0], &[0, 0]];
-    let why = "no period of the program was found, so nobody knows what it missed";
+    let why = "no period of the program was found, so what it missed is unknown";
     let lacking = (Verdict::NotEnough, "not known".to_owned(), Some(why.to_owned()));
     assert_eq!(of(none, Some(0)), lacking);
     let pass = (Verdict::Pass, "0 in 4 activations".to_owned(), None);
@@ -209,8 +209,8 @@ fn what_was_missed_is_not_known_where_a_thread_has_no_period() {
         (judgement.verdict, judgement.seen, judgement.lacking)
     };
     let none: [&[i32]; 2] = [&[0, 0], &[0, 0]];
-    let why = "no period was found for 1,200 wake-ups by timers of 2 threads, so nobody knows what \
-               they missed";
+    let why = "no period was found for 1,200 wake-ups by timers of 2 threads, so what they missed \
+               is unknown";
     let lacking = (Verdict::NotEnough, "not known".to_owned(), Some(why.to_owned()));
     assert_eq!(of(none, 1_200, 2), lacking);
     assert_eq!(of(none, 0, 0), (Verdict::Pass, "0 in 4 activations".to_owned(), None));

@@ -215,7 +215,7 @@ pub(crate) fn judged_in_words(judged: &Judged) -> String {
         judged.margin.map(margin),
         judged.lacking.and_then(|what| lacking(what, judged.rows.into())),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    parts.into_iter().flatten().collect::<Vec<_>>().join(texts::semicolon.said())
 }
 
 /// `10 %`, `2.5 %`.

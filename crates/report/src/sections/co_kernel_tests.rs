@@ -37,8 +37,8 @@ fn a_timer_that_comes_too_early_has_its_remedy() {
         recorded.document.threads[0].latency_ns.as_mut().unwrap().min = latency;
         too_early(&recorded.document)
     };
-    let remedy = "Latencies below 0: at 1 ns an instruction Cobalt's timer, which is set early by \
-                  the gravity, comes before the planned time. Measure at 8 ns an instruction: \
+    let remedy = "Latencies below 0: Cobalt sets its timer early by the gravity, and at 1 ns an \
+                  instruction it comes before the planned time. Measure at 8 ns an instruction: \
                   --mips 125.";
     assert_eq!(measured(-200, 1, 2_000).as_deref(), Some(remedy));
     for (latency, ns, gravity) in [(200, 1, 2_000), (-200, 8, 2_000), (-200, 1, 0)] {

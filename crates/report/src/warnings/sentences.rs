@@ -478,7 +478,8 @@ fn refused(asked: Scheduling, error: &str, causes: &[RefusalCause]) -> String {
         RefusalCause::SystemCall { .. } => tr!(refused_whatever_is_asked),
     };
     let said = tr!(without_real_time_seen, asked, error);
-    std::iter::once(said).chain(causes.iter().map(cause)).collect::<Vec<_>>().join("; ")
+    let said: Vec<String> = std::iter::once(said).chain(causes.iter().map(cause)).collect();
+    said.join(texts::semicolon.said())
 }
 
 /// What removes each of the causes; of an unknown one, where to look.
