@@ -109,7 +109,7 @@ fn report(args: &Args) -> Result<Report, Failure> {
     let pictures = pictures(args);
     if named::has_folder(&args.recordings) {
         if args.anonymous {
-            refuse!("--anonymous is for recordings: name those of the plan, DIR/*.teiji");
+            refuse!("--anonymous is for recordings: name those in the folder, DIR/*.teiji");
         }
         let mut matrix = table(&args.recordings, plans::TableDetail::Inference)?;
         matrix.published = published::asked(args.beside.as_deref())?;

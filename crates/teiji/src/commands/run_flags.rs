@@ -39,7 +39,7 @@ pub struct RunFlags {
     #[arg(long, help_heading = WHAT, hide_short_help = true)]
     no_dma_latency: bool,
     /// Time from one wake-up of a thread to the next, or a rate: 200us, 1kHz; a bare number counts
-    /// µs [default: 1ms, but for some probes]
+    /// µs [default: 1ms; some probes differ]
     ///
     /// Also a part of a second, such as 1/1024s. Of a probe that starts something, such as spawn,
     /// from one trial to the next.
@@ -136,8 +136,8 @@ pub struct RunFlags {
         help_heading = WHERE,
     )]
     pub threads: Option<usize>,
-    /// A load to run meanwhile: hackbench, or cpu@50%,cpus=0-1 for half of CPUs 0 and 1
-    /// [repeatable]
+    /// A load to run meanwhile: hackbench, or cpu@50%,cpus=0-1, which keeps CPUs 0 and 1 half
+    /// busy [repeatable]
     ///
     /// NAME[@LEVEL][,key=value]..., such as hackbench,groups=10,cpus=0+2-3. docs/loads.md
     /// describes them.

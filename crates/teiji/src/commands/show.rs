@@ -59,7 +59,7 @@ pub fn run(mut args: Args) -> CommandResult {
     let is_text = !(args.csv || args.md || args.json);
     if named::has_folder(&args.recordings) {
         if args.figure.is_some() {
-            refuse!("--figure is for recordings: name those of the plan, DIR/*.teiji");
+            refuse!("--figure is for recordings: name those in the folder, DIR/*.teiji");
         }
         let gate = judge_all(&args.recordings, &args.limits)?;
         if !args.limits.is_empty() && is_text {

@@ -136,7 +136,7 @@ pub struct GuestFlags {
     /// The machine: x86_64, aarch64, armv7 or raspi3b [default: what the kernel is for]
     #[arg(long, value_name = "MACHINE", hide_short_help = true)]
     machine: Option<Machine>,
-    /// Its CPUs [default: 1; a raspi3b has 4]
+    /// CPUs of the guest [default: 1; a raspi3b has 4]
     ///
     /// In virtual time 1, or up to 4 of an x86_64; others only with --time host.
     #[arg(long, value_name = "N")]

@@ -46,14 +46,14 @@ pub struct Args {
     /// Use the plan's short form, its table [quick], each combination once
     #[arg(long, conflicts_with = "resume")]
     quick: bool,
-    /// Run on this machine, boot by boot, without the plan's kernels and other settings of the
-    /// lab. Runs that this machine cannot measure are left out, and it is said why. Under another
-    /// kernel, the same command adds that boot's runs to the folder, and says which boots are
-    /// still missing
+    /// Run on this machine under its present kernel, without the plan's kernels and other settings
+    /// of the lab. Leaves out runs that this machine cannot measure, and says why. After booting
+    /// another kernel, the same command adds that boot's runs to the folder, and says which boots
+    /// are still missing
     #[arg(long, conflicts_with = "resume")]
     here: bool,
-    /// Check the plan, and print its runs, their order and about how long they take; run none.
-    /// Exit code 0: it can run here
+    /// Check the plan, and print its runs in their order and about how long they take, without
+    /// running any. Exit code 0: it can run here
     #[arg(long)]
     dry_run: bool,
     /// The folder for the results; must not exist, but with --here may hold other boots [default:
