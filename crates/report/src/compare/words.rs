@@ -244,10 +244,11 @@ impl Compared {
             format!("{part}{}", texts::full_stop.said())
         };
         if !self.is_compared() {
-            let is_unordered = !self.texts().unordered.is_empty();
-            return is_unordered
-                .then(|| sentence(texts::order_samples_unknown_so.said()))
-                .unwrap_or_default();
+            return if self.texts().unordered.is_empty() {
+                String::new()
+            } else {
+                sentence(texts::order_samples_unknown_so.said())
+            };
         }
         let headline = self.headline();
         let of_quantile = self.farthest_quantile().map(|(figure, ratio)| changed(&figure, ratio));

@@ -322,7 +322,7 @@ fn the_same_report_as_markdown_and_in_japanese() {
 fn a_comparison_is_a_page_too() {
     let place = drawn();
     let output = place.well("compare one.teiji two.teiji --html page.html --lang ja");
-    assert!(output.out.lines().any(|line| line.starts_with("one と比べた two: ")), "{output:?}");
+    assert!(output.out.lines().any(|line| line.starts_with("two と one の比較: ")), "{output:?}");
     let page = place.read("page.html");
     assert!(
         page.contains("id=\"differences\"")

@@ -504,7 +504,7 @@ fn two_boots_in_one_folder() {
     );
     let shown = place.well("show board").out;
     for said in [
-        "2 runs of the plan without a recording, those of 1 boot among them\n",
+        "2 runs of the plan without a recording, including all runs of 1 boot\n",
         "2 runs of the plan without a recording: boot kernel=9.9.9-vanilla.\n",
     ] {
         assert!(shown.contains(said), "{shown}");
