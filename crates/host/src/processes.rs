@@ -107,7 +107,7 @@ impl ProcessLines {
         };
         let (others_ms, kernel_ms) = (Some(sum(false)), Some(sum(true)));
         busiest.truncate(MAX_NAMED);
-        Processes { own_ms, others_ms, kernel_ms, busiest }
+        Processes { own_ms, others_ms, kernel_ms, elapsed_ms: None, busiest }
     }
 }
 

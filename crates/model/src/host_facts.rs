@@ -29,6 +29,10 @@ pub struct Processes {
     /// CPU time of all threads of the kernel together, ms; absent where not recorded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub kernel_ms: Option<u64>,
+    /// Over how long all of these were counted, ms: from one reading of processes to the other,
+    /// which is longer than between the snapshots; absent where not recorded.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub elapsed_ms: Option<u64>,
     /// The processes that used most CPU time, neither this one nor a load, the busiest first.
     /// Those of another container or of another user may be hidden.
     pub busiest: Vec<BusyProcess>,
@@ -40,7 +44,7 @@ pub struct BusyProcess {
     pub pid: u32,
     /// Its name as the kernel has it: at most 15 characters, without arguments.
     pub name: String,
-    /// CPU time between the two snapshots, ms.
+    /// CPU time meanwhile, ms.
     pub cpu_ms: u64,
     /// Whether it is a thread of the kernel.
     pub kernel_thread: bool,

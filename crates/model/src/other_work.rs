@@ -56,11 +56,17 @@ impl Document {
             .map(|process| process.cpu_ms)
             .sum();
         let of_processes: u64 = processes.others_ms.unwrap_or(named);
-        let ms = self
-            .left_by_loads(times, processes, elapsed_ms)
-            .map_or(of_processes, |left| left.max(of_processes));
-        let percent = percent(ms, elapsed_ms);
-        (ms >= MIN_MS && percent >= MIN_PERCENT).then_some(OtherWork { percent, cpus: Vec::new() })
+        // Each is a share of the time that it was counted over.
+        let seen = [
+            (Some(of_processes), processes.elapsed_ms.unwrap_or(elapsed_ms)),
+            (self.left_by_loads(times, processes, elapsed_ms), elapsed_ms),
+        ];
+        let is_work = |(ms, of): (Option<u64>, u64)| {
+            let (ms, percent) = (ms?, percent(ms?, of));
+            (ms >= MIN_MS && percent >= MIN_PERCENT).then_some(percent)
+        };
+        let percent = seen.into_iter().filter_map(is_work).max_by(f64::total_cmp)?;
+        Some(OtherWork { percent, cpus: Vec::new() })
     }
 
     /// CPU time of tasks that neither the loads, nor this program, nor threads of the kernel used,

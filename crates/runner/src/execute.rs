@@ -6,7 +6,7 @@ use crate::live::Progress;
 use crate::prepared_run::PreparedRun;
 use crate::recorder::{Recorder, RowSink, Tracks};
 use crate::{Signals, document, machine_check};
-use host::HostRoot;
+use host::{HostRoot, ProcessTimes};
 use load::{Loads, StartError};
 use model::{
     Document, End, Examined, HostFacts, Recorded, State, TakenBy, Thread, Warning, fill_in,
@@ -92,7 +92,7 @@ pub fn execute(
     let mut document = document::initial_document(order, snapshot(&host));
     let mut machine_check = machine_check::begin(order, &host);
     let own = std::process::id();
-    let mut processes_before = (host.process_lines().times(), host.waited_for_ms(own));
+    let mut processes_before = ProcessesBefore::read(&host, own);
     let mut folder = Folder::create(&order.directory, &document)?;
     let cancelled = || signals.caught().is_some();
     let mut loads = Loads::start(
@@ -122,7 +122,7 @@ pub fn execute(
     // within it.
     if !order.run.loads.is_empty() {
         document.host.before = snapshot(&host);
-        processes_before = (host.process_lines().times(), host.waited_for_ms(own));
+        processes_before = ProcessesBefore::read(&host, own);
     }
     let poll = if observer.observes() { observer.every() } else { POLL };
     let slots = measurement.consumers.iter().map(probe::Consumer::slots).max().unwrap_or(0);
@@ -173,7 +173,7 @@ pub fn execute(
     document.host.after = Some(snapshot(&host));
     // While a program that is measured still runs.
     machine_check::see_program(&mut machine_check, order, &host);
-    let children_ms = host.waited_for_ms(own).saturating_sub(processes_before.1);
+    let children_ms = host.waited_for_ms(own).saturating_sub(processes_before.waited_for_ms);
     let tracks = recorder.stop()?;
     drop(nice_boost);
     drop(conditions);
@@ -184,7 +184,9 @@ pub fn execute(
     // Tracers end only now that the machine is quiet.
     drop(measurement);
     let processes_after = host.process_lines();
-    let mut processes = processes_after.since(&processes_before.0, own);
+    let elapsed_ms = processes_before.elapsed_ms();
+    let mut processes = processes_after.since(&processes_before.times, own);
+    processes.elapsed_ms = Some(elapsed_ms);
     // Of a probe that starts processes. Those of loads are waited for only when they are stopped.
     processes.own_ms += children_ms;
     document.host.processes = Some(processes);
@@ -192,6 +194,26 @@ pub fn execute(
     document.warnings.extend(bad.unwrap_or_default());
     document.end = Some(document::end(control.reason(), signals.caught()));
     Ok(closing(order, folder, document, &results, tracks, ended, judged)?)
+}
+
+/// What processes had used when they were first read.
+struct ProcessesBefore {
+    times: ProcessTimes,
+    /// Of our children that we had waited for.
+    waited_for_ms: u64,
+    at: Nanos,
+}
+
+impl ProcessesBefore {
+    fn read(host: &HostRoot, own: u32) -> Self {
+        let times = host.process_lines().times();
+        ProcessesBefore { times, waited_for_ms: host.waited_for_ms(own), at: Monotonic.now() }
+    }
+
+    /// Since then, ms.
+    fn elapsed_ms(&self) -> u64 {
+        u64::try_from((Monotonic.now().0 - self.at.0) / Nanos::from_millis(1).0).unwrap_or(0)
+    }
 }
 
 /// The calling thread ahead of ordinary ones: among hundreds of busy tasks it would wait its turn

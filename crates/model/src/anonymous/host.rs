@@ -8,7 +8,9 @@ impl Anonymiser<'_> {
     pub(super) fn host(&self, host: &mut Host) {
         let Host { before, after, processes } = host;
         [before].into_iter().chain(after).for_each(|facts| self.facts(facts));
-        if let Some(Processes { busiest, own_ms: _, others_ms: _, kernel_ms: _ }) = processes {
+        if let Some(Processes { busiest, own_ms: _, others_ms: _, kernel_ms: _, elapsed_ms: _ }) =
+            processes
+        {
             self.processes(busiest);
         }
     }

@@ -83,7 +83,7 @@ fn recorded() -> Value {
         {"pid": 2, "name": "kworker/0:1-events", "cpu_ms": 5, "kernel_thread": true}
     ]);
     value["host"]["processes"] =
-        json!({"own_ms": 3, "others_ms": 4, "kernel_ms": 5, "busiest": busiest});
+        json!({"own_ms": 3, "others_ms": 4, "kernel_ms": 5, "elapsed_ms": 60, "busiest": busiest});
     for facts in ["before", "after"] {
         for list in ["interrupts", "softirqs", "cpus"] {
             value["host"][facts][list].as_array_mut().unwrap().truncate(1);
