@@ -24,8 +24,9 @@ pub(crate) struct Distribution {
     /// By latency, ns; empty until there is one to count. 32 bits each, which stay in the cache
     /// better than 64.
     fine: Vec<u32>,
-    /// What was moved out of them before they could overflow; empty until then.
-    moved: Vec<u64>,
+    /// What was moved out of them before they could overflow, and all that came with a count of its
+    /// own: a histogram of µs has one of a thousand of them, and a recording a thousand histograms.
+    moved: BTreeMap<usize, u64>,
     /// No counter from this place on was ever touched, so none of those is read: most latencies are
     /// small.
     touched: usize,
@@ -50,12 +51,19 @@ fn count_all(fine: &mut [u32; FINE], values: &[i32]) {
     rest.iter().for_each(|value| count(*value));
 }
 
+/// Adds to a counter; one of nothing is not kept.
+fn add(counters: &mut BTreeMap<usize, u64>, place: usize, n: u64) {
+    if n > 0 {
+        *counters.entry(place).or_insert(0) += n;
+    }
+}
+
 impl Distribution {
     /// Nothing counted yet; the largest `keep` values above the counters will be kept.
     pub(crate) fn new(keep: usize) -> Self {
         Distribution {
             fine: Vec::new(),
-            moved: Vec::new(),
+            moved: BTreeMap::new(),
             touched: 0,
             since_moved: 0,
             coarse: Histogram::default(),
@@ -94,9 +102,9 @@ impl Distribution {
     /// Empties the 32-bit counters into wider ones.
     #[cold]
     fn move_out(&mut self) {
-        self.moved.resize(self.fine.len().max(self.moved.len()), 0);
-        for (wide, narrow) in self.moved.iter_mut().zip(&mut self.fine[..self.touched]) {
-            *wide += u64::from(std::mem::take(narrow));
+        let touched = self.touched.min(self.fine.len());
+        for (place, narrow) in self.fine[..touched].iter_mut().enumerate() {
+            add(&mut self.moved, place, std::mem::take(narrow).into());
         }
         self.since_moved = 0;
     }
@@ -137,9 +145,7 @@ impl Distribution {
         self.count += n;
         match usize::try_from(value).ok().filter(|value| *value < FINE) {
             Some(place) => {
-                self.make_fine();
-                self.moved.resize(FINE, 0);
-                self.moved[place] += n;
+                add(&mut self.moved, place, n);
                 self.touched = self.touched.max(place + 1);
             }
             None => {
@@ -156,21 +162,21 @@ impl Distribution {
     pub(crate) fn merge(&mut self, other: &Distribution) {
         self.fine.resize(self.fine.len().max(other.fine.len()), 0);
         match self.since_moved.checked_add(other.since_moved) {
-            // Wider counters are two more MiB, which most recordings never need.
+            // Wider counters are some MB more, which most recordings never need.
             Some(since_moved) => {
                 self.fine.iter_mut().zip(other.narrow()).for_each(|(mine, theirs)| *mine += theirs);
                 self.since_moved = since_moved;
             }
             None => {
                 self.move_out();
-                self.moved
-                    .iter_mut()
-                    .zip(other.narrow())
-                    .for_each(|(mine, theirs)| *mine += u64::from(*theirs));
+                other
+                    .narrow()
+                    .iter()
+                    .enumerate()
+                    .for_each(|(place, theirs)| add(&mut self.moved, place, u64::from(*theirs)));
             }
         }
-        self.moved.resize(self.moved.len().max(other.moved.len()), 0);
-        self.moved.iter_mut().zip(other.wide()).for_each(|(mine, theirs)| *mine += theirs);
+        other.moved.iter().for_each(|(place, theirs)| add(&mut self.moved, *place, *theirs));
         self.touched = self.touched.max(other.touched);
         self.coarse.merge(&other.coarse);
         self.beyond.merge(&other.beyond);
@@ -195,25 +201,21 @@ impl Distribution {
 
     /// The counters that were touched.
     fn narrow(&self) -> &[u32] {
-        &self.fine[..self.touched]
-    }
-
-    /// The same of the wider ones; empty where there are none.
-    fn wide(&self) -> &[u64] {
-        self.moved.get(..self.touched).unwrap_or_default()
+        &self.fine[..self.touched.min(self.fine.len())]
     }
 
     /// Values of these that have a counter each, if all of them do.
     fn fine_between(&self, lower: u64, upper: u64) -> Option<u64> {
         let (lower, upper) = (usize::try_from(lower).ok()?, usize::try_from(upper).ok()?);
-        (upper < self.fine.len()).then(|| self.counted(lower, upper + 1))
+        (upper < FINE).then(|| self.counted(lower, upper + 1))
     }
 
     /// How many have a counter from one place to before another.
     fn counted(&self, from: usize, to: usize) -> u64 {
-        let (from, to) = (from.min(self.touched), to.min(self.touched));
-        let narrow: u64 = self.narrow()[from..to].iter().map(|count| u64::from(*count)).sum();
-        narrow + self.wide().get(from..to).unwrap_or_default().iter().sum::<u64>()
+        let narrow = self.narrow();
+        let places = from.min(narrow.len())..to.min(narrow.len());
+        let narrow: u64 = narrow[places].iter().map(|count| u64::from(*count)).sum();
+        narrow + self.moved.range(from..to).map(|(_, count)| count).sum::<u64>()
     }
 
     pub(crate) const fn count(&self) -> u64 {
@@ -226,16 +228,13 @@ impl Distribution {
         for (part, narrow) in self.narrow().chunks(CHUNK).enumerate() {
             let first = part * CHUNK;
             let value = i64::try_from(first).unwrap_or(i64::MAX);
-            let narrow_counts = narrow.iter().map(|count| u64::from(*count));
-            match self.wide().get(first..first + narrow.len()) {
-                Some(moved) => all.record_counts(
-                    value,
-                    narrow_counts.zip(moved).map(|(narrow, moved)| narrow + moved),
-                ),
-                // Of few latencies most counters are at zero, which is seen of many at once.
-                None if narrow.iter().fold(0, |any, count| any | count) == 0 => {}
-                None => all.record_counts(value, narrow_counts),
+            // Of few latencies most counters are at zero, which is seen of many at once.
+            if narrow.iter().fold(0, |any, count| any | count) > 0 {
+                all.record_counts(value, narrow.iter().map(|count| u64::from(*count)));
             }
+        }
+        for (place, count) in &self.moved {
+            all.record_n(i64::try_from(*place).unwrap_or(i64::MAX), *count);
         }
         all
     }
@@ -317,16 +316,20 @@ impl Counted {
     /// them. Of a coarse clock its step, also where that is no whole number of ns; 1 of a fine
     /// one.
     pub(crate) fn step(&self) -> i64 {
-        let moved = |value: usize| self.values.moved.get(value).copied().unwrap_or(0);
-        let occupied = self
-            .values
-            .narrow()
-            .iter()
-            .enumerate()
-            .map(|(value, count)| (value, u64::from(*count) + moved(value)));
+        let narrow = self.values.narrow().iter().enumerate();
+        let narrow =
+            narrow.filter(|(_, n)| **n > 0).map(|(value, count)| (value, u64::from(*count)));
+        let moved = self.values.moved.iter().map(|(value, count)| (*value, *count));
+        let mut occupied: Vec<(usize, u64)> = narrow.chain(moved).collect();
+        occupied.sort_by_key(|(value, _)| *value);
+        occupied.dedup_by(|(value, count), (known, sum)| {
+            let is_same = value == known;
+            *sum += if is_same { *count } else { 0 };
+            is_same
+        });
         let mut gaps: BTreeMap<usize, u64> = BTreeMap::new();
         let mut before = None;
-        for (value, count) in occupied.filter(|(_, count)| *count > 0) {
+        for (value, count) in occupied {
             if let Some(before) = before.replace(value) {
                 *gaps.entry(value - before).or_insert(0) += count;
             }
@@ -451,12 +454,28 @@ mod tests {
         let mut large = one(u32::MAX);
         large.merge(&one(1));
         large.merge(&small);
-        assert_eq!(
-            (large.moved.len(), large.fine_between(7, 7), large.count()),
-            (FINE, Some(4), 4)
-        );
+        assert_eq!((large.moved.len(), large.fine_between(7, 7), large.count()), (1, Some(4), 4));
         small.merge(&large);
         assert_eq!((small.fine_between(7, 7), small.count()), (Some(6), 6));
+    }
+
+    /// Of a thousand threads' histograms together they took 2 GB.
+    #[test]
+    fn a_histogram_takes_no_counter_of_each_ns() {
+        let mut histogram = Distribution::new(1);
+        (1..=250).for_each(|us| histogram.record_n(us * 1_000, 7));
+        assert_eq!((histogram.fine.capacity(), histogram.moved.len()), (0, 250));
+        let mut single = Distribution::new(1);
+        (1..=250).for_each(|us| (0..7).for_each(|_| single.record(us * 1_000)));
+        assert_eq!(histogram.moments(), single.moments());
+        let [histogram, single] = [histogram, single].map(Counted::from);
+        assert_eq!((histogram.step(), single.step()), (1_000, 1_000));
+        for value in [0, 999, 1_000, 77_500, 250_000] {
+            assert_eq!(histogram.above(value), single.above(value));
+        }
+        for rank in [1, 7, 8, 1_000, 1_750] {
+            assert_eq!(histogram.at_rank(rank), single.at_rank(rank));
+        }
     }
 
     proptest! {
