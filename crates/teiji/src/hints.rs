@@ -6,10 +6,10 @@ use crate::commands::cyclictest::options::{CommandLine, OPTIONS, Version};
 use crate::commands::cyclictest::settings::Settings;
 use crate::commands::cyclictest::translation::{Length, Translation};
 use crate::output;
-use crate::suggestion;
+use crate::suggestion::{self, Word};
 use clap::Args;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::Path;
 
 /// Commands that are meant to be and are not there yet, and what is possible today.
@@ -160,8 +160,7 @@ fn written(words: &[OsString]) -> String {
     match suggestion::refused(words) {
         Some(why) => format!("That is no command line of teiji yet: {why}"),
         None => {
-            let words: Vec<&dyn AsRef<OsStr>> =
-                words.iter().map(|word| word as &dyn AsRef<OsStr>).collect();
+            let words: Vec<&dyn Word> = words.iter().map(|word| word as &dyn Word).collect();
             format!("Write: {}", suggestion::command(&words))
         }
     }

@@ -6,12 +6,55 @@ use crate::commands::OnceAsked;
 use crate::output;
 use crate::{Cli, Verb};
 use clap::Parser;
-use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A word of a command line.
+pub trait Word {
+    fn word(&self) -> OsString;
+}
+
+impl<T: Word + ?Sized> Word for &T {
+    fn word(&self) -> OsString {
+        (**self).word()
+    }
+}
+
+impl Word for str {
+    fn word(&self) -> OsString {
+        self.into()
+    }
+}
+
+impl Word for String {
+    fn word(&self) -> OsString {
+        self.into()
+    }
+}
+
+impl Word for OsString {
+    fn word(&self) -> OsString {
+        self.clone()
+    }
+}
+
+impl Word for PathBuf {
+    fn word(&self) -> OsString {
+        self.as_path().word()
+    }
+}
+
+impl Word for Path {
+    /// No path is a flag.
+    fn word(&self) -> OsString {
+        let is_like_a_flag = self.as_os_str().as_encoded_bytes().starts_with(b"-");
+        if is_like_a_flag { Path::new(".").join(self) } else { self.to_owned() }.into_os_string()
+    }
+}
 
 /// `teiji` and these words. In test builds it panics where the program would refuse them.
-pub fn command(words: &[&dyn AsRef<OsStr>]) -> String {
-    let words: Vec<OsString> = words.iter().map(|word| word.as_ref().to_owned()).collect();
+pub fn command(words: &[&dyn Word]) -> String {
+    let words: Vec<OsString> = words.iter().map(|word| word.word()).collect();
     debug_assert_eq!(refused(&words), None, "{words:?}");
     let quoted = words.iter().map(|word| format!(" {}", output::quoted(Path::new(word))));
     format!("teiji{}", quoted.collect::<String>())

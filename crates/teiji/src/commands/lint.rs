@@ -8,10 +8,10 @@ use super::cyclictest::translation::{Length, Translation};
 use super::cyclictest::traps;
 use crate::exit::{CommandResult, DONE, EXCEEDED};
 use crate::output::wrapped;
-use crate::suggestion;
+use crate::suggestion::{self, Word};
 use anyhow::{Context, bail};
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::Path;
 use system::files::{Links, open_regular, read_up_to};
 
@@ -169,8 +169,7 @@ fn in_teiji(name: &str, line: &CommandLine, settings: &Settings) -> (String, Vec
     let command = match suggestion::refused(&words) {
         Some(why) => format!("  No command of teiji is the same: {why}"),
         None => {
-            let words: Vec<&dyn AsRef<OsStr>> =
-                words.iter().map(|word| word as &dyn AsRef<OsStr>).collect();
+            let words: Vec<&dyn Word> = words.iter().map(|word| word as &dyn Word).collect();
             format!("  {name}: {}", suggestion::command(&words))
         }
     };

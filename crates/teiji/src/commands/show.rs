@@ -7,12 +7,11 @@ use crate::commands::plan_limits::{ended, judge_all};
 use crate::commands::{compare, import, named, published, recordings, run};
 use crate::exit::{CommandResult, Failure};
 use crate::output;
-use crate::suggestion::command;
+use crate::suggestion::{Word, command};
 use ::report::{ChartOptions, Figure, Language, Report};
 use anyhow::Context;
 use model::Recorded;
 use plan::Limit;
-use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::slice::from_ref;
 
@@ -116,8 +115,8 @@ pub fn run(mut args: Args) -> CommandResult {
         output::say(&report.terminal_summary(output::paint(), Language::English));
         output::say(&report.terminal_inference(Language::English));
     }
-    let mut words: Vec<&dyn AsRef<OsStr>> = vec![&"report"];
-    words.extend(named.iter().map(|path| path as &dyn AsRef<OsStr>));
+    let mut words: Vec<&dyn Word> = vec![&"report"];
+    words.extend(named.iter().map(|path| path as &dyn Word));
     say!("\nNext: {}", command(&words));
     Ok(ended(&args.limits, &gate))
 }

@@ -47,6 +47,15 @@ fn assert_refused(output: &Output, names: &[&str]) {
     assert!(names.iter().all(|name| output.err.contains(name)), "{names:?} in {}", output.err);
 }
 
+/// The next command named it as a flag, and a debug build panicked.
+#[test]
+fn a_path_that_looks_like_a_flag_is_shown() {
+    let place = TestFolder::new();
+    copy_recording(&measured().join("one.teiji"), &place.join("-x"));
+    let next = |output: Output| output.out.lines().last().map(str::to_owned);
+    assert_eq!(next(place.well("show -- -x")).as_deref(), Some("Next: teiji report ./-x"));
+}
+
 #[test]
 fn a_fresh_recording_is_in_order() {
     let place = measured();

@@ -2,12 +2,12 @@
 //! The command that makes one phase of a run again: the flags as they were given, with the kernel's
 //! full name, and that phase.
 
-use crate::suggestion;
+use crate::suggestion::{self, Word};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory};
 use plan::{Run, Value};
 use probe::PROBES;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 
 /// Flags that say of which kernels, how often, how long to search, by what it is judged, and where
 /// the recordings go.
@@ -68,7 +68,7 @@ fn command_of(
     typed.sort();
     words.extend(typed.into_iter().flat_map(|(_, words)| words));
     words.extend(["--phase".to_owned(), run.phase.to_string()]);
-    suggestion::command(&words.iter().map(|word| word as &dyn AsRef<OsStr>).collect::<Vec<_>>())
+    suggestion::command(&words.iter().map(|word| word as &dyn Word).collect::<Vec<_>>())
 }
 
 /// A flag as it was given.
