@@ -5,9 +5,10 @@
 //! Repeats are interleaved: all combinations once, then all once more, so that what drifts
 //! meanwhile, such as a machine's temperature, is not mistaken for the effect of a factor.
 
+use crate::SourceSpan;
 use crate::chance::Chance;
 use crate::plan_error::{PlanError, PlanErrors};
-use crate::plan_file::{MAX_RUNS, Plan, RunOrder, Setting, Value};
+use crate::plan_file::{Factor, MAX_RUNS, Plan, RunOrder, Setting, Value};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -135,15 +136,27 @@ impl Plan {
     }
 
     fn combination(&self, own: &[&Setting]) -> Combination {
+        let is_own = |key: &str| own.iter().any(|setting| setting.key == key);
+        let fixed = self.measure.iter().filter(|setting| !is_own(&setting.key)).cloned();
+        let left_out = self.vary.iter().filter(|factor| !is_own(&factor.key));
+        let left_out = left_out.filter_map(|factor| factor.left_out(&own.first()?.at));
+        let settings: Vec<Setting> =
+            fixed.chain(left_out).chain(own.iter().copied().cloned()).collect();
         let of = |key: &str| {
-            own.iter().find(|setting| setting.key == key).map(|setting| setting.value.clone())
+            settings.iter().rfind(|setting| setting.key == key).map(|setting| setting.value.clone())
         };
-        let fixed =
-            self.measure.iter().filter(|setting| own.iter().all(|own| own.key != setting.key));
-        Combination {
-            factors: self.vary.iter().map(|factor| of(&factor.key)).collect(),
-            settings: fixed.chain(own.iter().copied()).cloned().collect(),
-        }
+        Combination { factors: self.vary.iter().map(|factor| of(&factor.key)).collect(), settings }
+    }
+}
+
+impl Factor {
+    /// What a combination that was added at this place has of it if it does not say: to leave a
+    /// flag out is "none", where that is one of the values, and no load at all where loads are
+    /// varied.
+    fn left_out(&self, at: &SourceSpan) -> Option<Setting> {
+        let none = Value::Words(Vec::new());
+        let is_a_value = self.key == "load" || self.values.iter().any(|one| one.value == none);
+        is_a_value.then(|| Setting { key: self.key.clone(), value: none, at: at.clone() })
     }
 }
 

@@ -239,13 +239,26 @@ fn combinations_are_left_out_and_added() {
             "interval=1ms load=none",
             "interval=1ms load=net",
             "interval=2ms load=none",
-            "interval=5ms prio=10"
+            "load=none interval=5ms prio=10"
         ]
     );
     assert_eq!(
         plan.combinations().unwrap()[3].factors,
-        [Some(Value::Words(vec!["5ms".to_owned()])), None]
+        [Some(Value::Words(vec!["5ms".to_owned()])), Some(Value::Words(Vec::new()))]
     );
+}
+
+/// It stood in a row of its own beside that of `load = "none"`, and was compared with it.
+#[test]
+fn a_load_that_is_left_out_is_none() {
+    let of = |include: &str| {
+        plan(&format!("[vary]\nload = ['cpu', 'net']\nprio = [1, 2]\n[[include]]\n{include}\n"))
+    };
+    let last = |plan: Plan| plan.combinations().unwrap().pop().unwrap();
+    let combination = last(of("interval = '5ms'"));
+    assert_eq!(combination.factors, [Some(Value::Words(Vec::new())), None]);
+    let said = last(of("interval = '5ms'\nload = 'none'"));
+    assert_eq!(key_of(&combination.settings), key_of(&said.settings));
 }
 
 #[test]
