@@ -170,7 +170,8 @@ impl Matrix {
         let texts = head.len();
         head.extend(self.factors[factor].values.iter().map(|value| value.clone().or_nothing()));
         let mut lines = vec![head];
-        let mut named = Vec::new();
+        // The first line of each case, its number, and what that stands for.
+        let mut named: Vec<(usize, usize, String)> = Vec::new();
         for cases in alike.values() {
             let Some(one) = cases.iter().flatten().next() else { continue };
             let figures = if one.row.is_of_intervals() { &OF_INTERVALS } else { &OF_LATENCIES };
@@ -180,7 +181,8 @@ impl Matrix {
                     let values = others
                         .iter()
                         .map(|place| format!("{}={}", self.factors[*place].name, value(place)));
-                    named.push((lines.len(), values.collect::<Vec<_>>().join(texts::comma.said())));
+                    let name = values.collect::<Vec<_>>().join(texts::comma.said());
+                    named.push((lines.len(), self.number(one.row), name));
                 }
                 let mut line: Vec<String> = others
                     .iter()
@@ -214,15 +216,22 @@ impl Matrix {
             line.splice(..others.len(), [String::new()]);
         }
         "#".clone_into(&mut lines[0][0]);
-        for (n, (line, _)) in named.iter().enumerate() {
-            lines[*line][0] = (n + 1).to_string();
+        for (line, number, _) in &named {
+            lines[*line][0] = number.to_string();
         }
         let mut out = aligned_in_blocks(&lines, texts + 1 - others.len());
         out.push('\n');
-        for (n, (_, name)) in named.iter().enumerate() {
-            wrapped(&mut out, "  ", &format!("{}: {name}", n + 1));
+        named.dedup_by_key(|(_, number, _)| *number);
+        for (_, number, name) in named {
+            wrapped(&mut out, "  ", &format!("{number}: {name}"));
         }
         out
+    }
+
+    /// The number that a combination has in the plan's table, also where it is the first of several
+    /// that differ in one factor.
+    fn number(&self, row: &CellStats) -> usize {
+        self.rows.iter().position(|one| std::ptr::eq(one, row)).map_or(0, |place| place + 1)
     }
 }
 

@@ -664,6 +664,29 @@ fn a_row_whose_run_json_contradicts_its_samples_says_so() {
     assert_eq!(matrix.rows[0].in_short(), ["contradicts samples", "incomplete"]);
 }
 
+/// A name stood below the table once for each thread.
+#[test]
+fn a_combination_of_two_threads_is_named_once_by_a_factor() {
+    let value = |text: String| Some(text);
+    let rows = (0..4).map(|row| {
+        let load = ["mem-alloc@100%,cpus=0", "mem-alloc@100%,cpus=1"][row / 2];
+        vec![value(load.to_owned() + &",groups=40".repeat(6)), value(format!("{row}ms"))]
+    });
+    let mut matrix = Matrix::new(None, ["load", "interval"].map(str::to_owned).to_vec(), rows);
+    for row in 0..4 {
+        let mut recorded = Synthetic::idle().threads(2).samples(&[10_000, 2_000]).build();
+        recorded.document.threads[1].interval_ns = plan::Nanos(1_500_000);
+        matrix.add(row, 1, recorded);
+    }
+    matrix.rows.iter_mut().enumerate().for_each(|(row, one)| one.at[1] = row % 2);
+    let by = matrix.by("interval", English).unwrap();
+    assert_eq!(by.matches("load=mem-alloc@100%,cpus=0").count(), 1, "{by}");
+    assert!(
+        by.contains("\n  3:\n    load=mem-alloc@100%,cpus=1") && by.contains("1: 1500us"),
+        "{by}"
+    );
+}
+
 /// Two threads as cyclictest starts them: 1 ms and 1.5 ms. Document 003 publishes a line for each.
 #[test]
 fn threads_with_intervals_of_their_own_have_lines_of_their_own() {
@@ -1086,5 +1109,9 @@ fn factors_that_do_not_fit_are_numbered_below() {
     assert!(text.contains(named) && text.contains("All have kernel=6.1.0-56-rt, "), "{text}");
     let by = matrix.by("interval", English).unwrap();
     assert!(by.lines().all(|line| line.chars().count() <= 80), "{by}");
-    assert!(by.starts_with("#  ") && by.contains("\n  2: append=isolcpus="), "{by}");
+    // By the numbers of that table, of the combinations with the first value.
+    assert!(by.starts_with("#  ") && !by.contains("\n  2: "), "{by}");
+    let named = "\n  7: append=isolcpus=managed_irq,domain,2-3 mitigations=auto,\n    \
+                 load=hackbench,groups=20,pipe";
+    assert!(by.contains(named), "{by}");
 }
