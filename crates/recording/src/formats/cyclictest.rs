@@ -6,10 +6,11 @@ use super::command_line::OF_CYCLICTEST;
 use super::histogram::{histogram, is_histogram, is_of_histogram, row};
 use super::numbers::{decimal, whole};
 use super::thread_line::{Broken, ThreadLine, read_all};
-use super::{Import, ImportError, Lines, Output, Program};
+use super::{Import, ImportError, Lines, Measured, Output, Program};
 use super::{cyclicdeadline, signaltest};
 use model::{Column, ProbeStatement, RowKind};
 use plan::{Nanos, Policy};
+use std::path::PathBuf;
 
 pub(crate) static CYCLICTEST: Program = Program {
     name: "cyclictest",
@@ -43,7 +44,14 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     let mut output = import.output(&CYCLICTEST, lines.number());
     let mut unit_ns = import.unit_ns(1_000);
     output.is_of_unknown_unit = import.is_unit_open();
-    if let Some(words) = import.command("cyclictest", lines.number()) {
+    let earlier = continued(lines, import)?;
+    if let Some(earlier) = &earlier {
+        // One run, drawn once more: what is said of it stands above the lines that came first.
+        output.line = earlier.line;
+        output.threads.clone_from(&earlier.threads);
+        output.command_line.clone_from(&earlier.command_line);
+        (unit_ns, output.is_of_unknown_unit) = (earlier.unit_ns, earlier.is_of_unknown_unit);
+    } else if let Some(words) = import.command("cyclictest", lines.number()) {
         if import.is_unit_open()
             && let Some(is_in_ns) = OF_CYCLICTEST.is_in_ns(&words)
         {
@@ -110,13 +118,56 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     }
     if output.threads.iter().any(|thread| !thread.is_empty()) {
         broken.put(&mut output);
-        return import.add(output);
+        if let Some(earlier) = earlier {
+            import.forget(&earlier.recording)?;
+        }
+        let drawn = (!has_histogram && !has_samples).then(|| Drawn {
+            recording: output.place().to_owned(),
+            line: output.line,
+            threads: output.threads.clone(),
+            command_line: output.command_line.clone(),
+            unit_ns,
+            is_of_unknown_unit: output.is_of_unknown_unit,
+        });
+        import.add(output)?;
+        import.drawn = drawn;
+        return Ok(());
     }
     if broken.is_any() {
         import.pass_over(output.line, "cyclictest stopped (-b) before its lines had a value");
     }
     Ok(())
 }
+
+/// What was read of a run whose lines may be drawn once more, further down in the same log.
+pub(crate) struct Drawn {
+    recording: PathBuf,
+    line: u64,
+    threads: Vec<Measured>,
+    command_line: Vec<String>,
+    unit_ns: i64,
+    is_of_unknown_unit: bool,
+}
+
+/// The run that the next line of a thread continues: it has the id of that thread, and as many
+/// cycles at least.
+fn continued(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<Option<Drawn>, ImportError> {
+    let Some(drawn) = import.drawn.take() else { return Ok(None) };
+    for behind in 0..LINES_OF_HEAD {
+        let Some(line) = lines.peek_behind(behind)? else { break };
+        if let Some(line) = ThreadLine::parse(line) {
+            let thread = drawn.threads.get(line.index);
+            return Ok(thread.is_some_and(|thread| line.continues(thread)).then_some(drawn));
+        }
+        if policy(line).is_none() && !line.trim().is_empty() {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// Lines from that of the policy to that of a thread.
+const LINES_OF_HEAD: usize = 3;
 
 fn is_thread_line(line: &str) -> bool {
     ThreadLine::parse(line)
@@ -297,7 +348,7 @@ fn beside(line: &str, output: &mut Output) -> bool {
 mod tests {
     use super::*;
     use crate::formats::tests::{figures, imported, refused};
-    use model::Unknown;
+    use model::{Recorded, Unknown};
 
     #[test]
     fn a_sample_is_three_numbers() {
@@ -528,6 +579,30 @@ mod tests {
         );
         let line = |at: usize| all[at].document.imported.as_ref().unwrap().line;
         assert_eq!((line(0), line(1)), (2, 5));
+    }
+
+    /// A log has other lines between those of one run.
+    #[test]
+    fn lines_drawn_once_more_are_of_the_same_run() {
+        let line = |index: usize, tid: u32, cycles: u32, max: u32| {
+            format!("T: {index} ({tid}) P:80 I:1000 C: {cycles} Min: 2 Act: 2 Avg: 3 Max: {max}\n")
+        };
+        let of = |text: &str| -> Vec<Vec<(u64, i64)>> {
+            let figures =
+                |one: &Recorded| figures(&one.document).iter().map(|of| (of.0, of.3)).collect();
+            imported(text).iter().map(figures).collect()
+        };
+        let first = format!("$ cyclictest -N -t2\n{}{}", line(0, 10, 9, 5), line(1, 11, 8, 6));
+        let again = format!("some text\n{}", line(0, 10, 30, 7));
+        // In ns, as the command above the first lines says; the other thread is as it was.
+        assert_eq!(of(&format!("{first}{again}")), [[(30, 7), (8, 6)]]);
+        let third = format!("more\nof it\n{}{}", line(0, 10, 30, 7), line(1, 11, 31, 9));
+        assert_eq!(of(&format!("{first}{again}{third}")), [[(30, 7), (31, 9)]]);
+        // The count goes back, or it is another thread: another run.
+        let back = format!("some text\n{}", line(0, 10, 4, 7));
+        assert_eq!(of(&format!("{first}{back}")).len(), 2);
+        let other = format!("some text\n{}", line(0, 20, 30, 7));
+        assert_eq!(of(&format!("{first}{other}")).len(), 2);
     }
 
     /// The latency that ended the run came after its lines were drawn for the last time.

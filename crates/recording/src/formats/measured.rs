@@ -12,7 +12,7 @@ const MAX_BUCKETS: usize = 5_000;
 pub(crate) const MAX_NS: i64 = 1 << 53;
 
 /// What an output says of one thread.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     /// The CPU that it ran on and no other, where that is said.
     pub cpu: Option<CpuId>,
@@ -62,7 +62,7 @@ impl Measured {
     /// Whether a thread of this id is not the one that was here before. Ids of 0 are not known.
     pub(crate) fn is_another(&mut self, tid: u64) -> bool {
         let is_another = self.tid != 0 && tid != 0 && self.tid != tid;
-        if tid != 0 {
+        if tid != 0 && !is_another {
             self.tid = tid;
         }
         is_another

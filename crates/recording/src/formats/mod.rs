@@ -49,6 +49,7 @@ mod sendme;
 mod signaltest;
 mod stress_ng;
 mod thread_line;
+mod utf16;
 mod xenomai;
 
 pub use error::ImportError;
@@ -62,6 +63,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use utf16::{ByteOrder, Decoded};
 
 /// A format of another program's output.
 pub struct Format {
@@ -317,6 +319,8 @@ pub(crate) struct Import<'a> {
     rows: Rc<output::Rows>,
     /// Lines that nobody knew.
     unknown: u64,
+    /// The last run of cyclictest of which there were but lines that it draws again.
+    drawn: Option<cyclictest::Drawn>,
     /// Outputs that were begun, which may be more than were found.
     begun: usize,
     found: Vec<FoundOutput>,
@@ -351,6 +355,13 @@ impl Import<'_> {
         output.record(file.as_ref().unwrap_or(&self.file), self.teiji)?;
         self.found.push(FoundOutput { format: self.format, member, line, part, recording });
         Ok(())
+    }
+
+    /// Removes the recording of an output that another one has all of.
+    fn forget(&mut self, recording: &Path) -> Result<(), ImportError> {
+        self.found.retain(|output| output.recording != recording);
+        std::fs::remove_dir_all(recording)
+            .map_err(|error| ImportError::Whole(format!("cannot remove a recording: {error}")))
     }
 
     /// Whether one more output may be read that begins at this line.
@@ -424,6 +435,7 @@ pub fn import(
         before: VecDeque::new(),
         rows: Rc::default(),
         unknown: 0,
+        drawn: None,
         begun: 0,
         found: Vec::new(),
         passed_over: None,
@@ -480,6 +492,13 @@ pub(crate) fn import_from(
             return read(source, import);
         }
     }
+    import.drawn = None;
+    let order = ByteOrder::of(head);
+    let mut decoded = None;
+    let source: &mut dyn BufRead = match order {
+        Some(order) => decoded.insert(Decoded::new(source, order)),
+        None => source,
+    };
     let mut lines = Lines::new(source);
     let mut unknown = 0;
     while let Some(line) = lines.peek()? {

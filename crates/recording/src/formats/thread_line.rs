@@ -46,6 +46,11 @@ impl<'l> ThreadLine<'l> {
         whole(self.get("C")?)
     }
 
+    /// Whether it is of this thread, later in the same run or at the same time.
+    pub(crate) fn continues(&self, thread: &Measured) -> bool {
+        self.tid != 0 && self.tid == thread.tid && self.cycles() >= thread.stated.count
+    }
+
     /// Puts what it says into a thread: its interval, CPU and figures, which are in this unit.
     /// Before the first cycle there are none.
     pub(crate) fn put(&self, thread: &mut Measured, unit_ns: i64) {

@@ -8,7 +8,7 @@ mod names;
 mod notation;
 
 use self::layout::{Layout, MAX_ABOVE, ROWS_ALIKE, is_comment, is_rule};
-use self::names::{Holds, cpu, is_of_cpus, is_of_figure, kind};
+use self::names::{Holds, cpu, holds, is_of_cpus, is_of_figure, kind};
 use self::notation::Notation;
 use super::numbers::whole;
 use super::{Import, ImportError, Lines, Output, Program};
@@ -100,6 +100,9 @@ struct Table {
     threads: Vec<OfRows>,
     /// By column, the last value as long as each was above the one before.
     rising: Vec<Option<i64>>,
+    /// The last bin, and how far two that follow one another are apart at least, where bins are
+    /// said to be some.
+    bins: Option<(Option<i64>, i64)>,
 }
 
 /// A thread by what columns say of its rows.
@@ -246,6 +249,11 @@ impl Table {
             }
         }
         let rising = vec![Some(i64::MIN); layout.fields];
+        // A latency by its name is one, and no bin.
+        let is_bin = |(column, name): (usize, &String)| {
+            matches!(uses[column], Use::Bucket(_)) && holds(name) == Holds::Buckets
+        };
+        let bins = layout.names.iter().enumerate().any(is_bin).then_some((None, i64::MAX));
         let is_semicolon = layout.separator.0 == Some(';');
         Ok(Some(Table {
             notation: if is_semicolon { Notation::WITH_DECIMAL_COMMA } else { Notation::default() },
@@ -259,6 +267,7 @@ impl Table {
             begin,
             threads: Vec::new(),
             rising,
+            bins,
         }))
     }
 
@@ -384,6 +393,11 @@ impl Table {
                         self.notation.read(text, *unit_ns).ok_or_else(too_large)?;
                     self.resolutions[0] = self.resolutions[0].min(resolution(*unit_ns, decimals));
                     bucket = Some(value);
+                    if let Some((last, width)) = &mut self.bins {
+                        let apart =
+                            last.replace(value).map_or(0, |last| value.saturating_sub(last));
+                        *width = if apart > 0 { apart.min(*width) } else { *width };
+                    }
                 }
                 _ => {}
             }
@@ -494,8 +508,13 @@ impl Table {
         Ok(())
     }
 
-    fn finish(self, import: &mut Import<'_>) -> Result<(), ImportError> {
+    fn finish(mut self, import: &mut Import<'_>) -> Result<(), ImportError> {
         self.is_doubtful()?;
+        if let Some((_, width)) = self.bins.filter(|(_, width)| *width < i64::MAX) {
+            // A bin is called by its lower end.
+            let buckets = self.outputs[0].threads.iter_mut().flat_map(|of| &mut of.buckets);
+            buckets.for_each(|of| of.upper = of.lower.saturating_add(width - self.resolutions[0]));
+        }
         let are_parts = self.outputs.len() > 1;
         let parts = PARTS.iter().zip(self.outputs).zip(self.resolutions);
         for ((part, mut output), resolution) in parts {

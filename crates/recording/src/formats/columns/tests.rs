@@ -157,6 +157,34 @@ fn a_histogram_is_one_only_by_its_heading() {
     assert_eq!(refused(&part), "line 7: the count is no whole number");
 }
 
+/// 150 us in bins of 100 us were 100 us.
+#[test]
+fn a_value_is_somewhere_in_its_bin() {
+    let rows = ["0,3", "100,7", "200,0", "400,1", "500,0"];
+    let buckets = |heading: &str| {
+        let one = only(&table(heading, &rows)).document;
+        let buckets = one.threads[0].histogram_ns.buckets.iter();
+        buckets.map(|of| (of.lower, of.upper, of.count)).collect::<Vec<_>>()
+    };
+    let wide = [(0, 99_000, 3), (100_000, 199_000, 7), (400_000, 499_000, 1)];
+    assert_eq!(buckets("bin_us,count"), wide);
+    // These are latencies, whatever was left out between them.
+    assert_eq!(buckets("latency_us,count"), wide.map(|(lower, _, count)| (lower, lower, count)));
+}
+
+#[test]
+fn a_byte_order_mark_says_that_it_is_utf_16() {
+    let text = format!("\u{feff}{}", table("latency_us", &["1", "20", "3", "7", "5", "6"]));
+    for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+        let content: Vec<u8> = text.encode_utf16().flat_map(bytes).collect();
+        let all = of_file(&content, ImportOptions::default()).unwrap();
+        assert_eq!(figures(&all[0]), [(6, 1_000, 20_000)]);
+        // Cut within its last number.
+        let cut = &content[..content.len() - 2];
+        assert!(of_file(cut, ImportOptions::default()).is_err());
+    }
+}
+
 #[test]
 fn columns_may_end_before_others() {
     let rows = ["1;10", "2;20", "3;30", "4;40", "5;50", "6;", "7;", "8;"];
