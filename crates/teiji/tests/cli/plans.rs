@@ -586,7 +586,11 @@ fn what_a_machine_cannot_measure_is_left_out() {
     plan("'cyclic', 'cobalt'");
     let why = "2 runs left out: the probe cobalt cannot measure here: ";
     let dry = place.well("run --here --dry-run plan.toml");
-    assert!(dry.out.contains("4 runs of 4 combinations") && dry.err.contains(why), "{dry:?}");
+    assert!(dry.err.contains(why), "{dry:?}");
+    assert!(dry.out.contains("\n4  probe=cobalt prio=20  left out\n"), "{dry:?}");
+    // 2 runs of 20 ms and of the warm-up before them.
+    let counted = "\n2 runs of 2 combinations, 2 left out; 1.04 s of measuring";
+    assert!(dry.out.contains(counted), "{dry:?}");
     for command in ["run --here plan.toml -o board", "run --resume board"] {
         let output = place.well(&format!("{command} -q"));
         assert!(

@@ -38,17 +38,16 @@ fn lacking(point: &PlanEntry) -> Option<ProbeSettingError> {
     probe.map_or_else(Some, |probe| probe.lacking(&run))
 }
 
-/// Those of these runs, by their numbers, that this machine can measure. Of the others it is said
-/// how many are left out, and why. `are_all`: none of the plan's runs is recorded yet.
-///
-/// # Errors
-/// What the first lacks, where nothing of the plan can be measured.
-pub fn measurable<'p>(
+/// Why runs are left out, each with how many.
+type LeftOut = Vec<(ProbeSettingError, usize)>;
+
+/// Those of these runs, by their numbers, that this machine can measure, and why the others are
+/// left out.
+pub fn divided<'p>(
     runs: Vec<usize>,
-    are_all: bool,
     point: impl Fn(usize) -> &'p PlanEntry,
-) -> Result<Vec<usize>, Failure> {
-    let mut left_out: Vec<(ProbeSettingError, usize)> = Vec::new();
+) -> (Vec<usize>, LeftOut) {
+    let mut left_out: LeftOut = Vec::new();
     let mut can_begin = |run: &usize| {
         let Some(why) = lacking(point(*run)) else { return true };
         match left_out.iter_mut().find(|(known, _)| *known == why) {
@@ -57,7 +56,19 @@ pub fn measurable<'p>(
         }
         false
     };
-    let measurable: Vec<usize> = runs.into_iter().filter(|run| can_begin(run)).collect();
+    let measurable = runs.into_iter().filter(|run| can_begin(run)).collect();
+    (measurable, left_out)
+}
+
+/// Those of these runs that this machine can measure. Of the others it is said how many are left
+/// out, and why. `are_all`: none of the plan's runs is recorded yet.
+///
+/// # Errors
+/// What the first lacks, where nothing of the plan can be measured.
+pub fn measurable(
+    (measurable, left_out): (Vec<usize>, LeftOut),
+    are_all: bool,
+) -> Result<Vec<usize>, Failure> {
     for (why, runs) in left_out {
         if are_all && measurable.is_empty() {
             return Err(Failure::run_failed(why));

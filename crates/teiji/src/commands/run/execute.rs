@@ -2,7 +2,7 @@
 //! The runs of a plan, made and shown: each as `teiji measure` or `teiji lab run` makes it. Which
 //! of them, and in which order, `executor` knows.
 
-use super::can_begin::{all_can_begin, measurable};
+use super::can_begin::{all_can_begin, divided, measurable};
 use super::plan_entry::PlanEntry;
 use super::progress::PlanProgress;
 use crate::commands::lab::{Show, checked, chosen_qemu, guests_at_once, kernel_of, lab_run};
@@ -57,7 +57,7 @@ impl Work<'_> {
         let mut missing = execution.missing(&mut maker, &differences)?;
         let all = missing.len();
         if self.here {
-            missing = measurable(missing, all == self.runs.len(), |run| self.point(run))?;
+            missing = measurable(divided(missing, |run| self.point(run)), all == self.runs.len())?;
         } else {
             all_can_begin(missing.iter().map(|run| self.point(*run)))?;
         }

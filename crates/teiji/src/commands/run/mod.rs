@@ -23,7 +23,7 @@ use crate::output::{self, counted};
 use crate::signals;
 use crate::suggestion::command;
 use anyhow::{Context, anyhow};
-use can_begin::{all_can_begin, measurable};
+use can_begin::{all_can_begin, divided, measurable};
 use execute::Work;
 use executor::{Boot, PlanResult, PlannedBoot, ResultsFolder};
 use lab::KernelName;
@@ -180,22 +180,36 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
     let points = checked(&plan)?;
     let seed = plan.order.seed.unwrap_or_else(new_seed);
     let runs = plan.order.runs(points.len(), seed);
+    let all = (0..runs.len()).collect();
+    let here = args.here.then(|| divided(all, |run| &points[runs[run].combination]));
+    // Where nothing can be measured, it is said why, and of what.
+    let measured: Vec<usize> = match &here {
+        Some((some, _)) if !some.is_empty() => some.clone(),
+        _ => (0..runs.len()).collect(),
+    };
     let mut text = String::new();
     let width = runs.len().to_string().len();
     for (place, run) in runs.iter().enumerate() {
+        let left_out = if measured.binary_search(&place).is_ok() { "" } else { "  left out" };
         let repeat =
             if plan.order.repeat > 1 { format!("  repeat {}", run.repeat) } else { String::new() };
         let label = match points[run.combination].label.as_str() {
             "" => "settings of [measure]",
             label => label,
         };
-        text += &format!("{:>width$}  {label}{repeat}\n", place + 1);
+        text += &format!("{:>width$}  {label}{repeat}{left_out}\n", place + 1);
     }
-    let combinations = counted(points.len(), "combination");
+    let will_run: Vec<PlannedRun> = measured.iter().map(|place| runs[*place]).collect();
+    let combinations: BTreeSet<usize> = will_run.iter().map(|run| run.combination).collect();
+    let left_out = match runs.len() - will_run.len() {
+        0 => String::new(),
+        left_out => format!(", {left_out} left out"),
+    };
     text += &format!(
-        "{} of {combinations}; {}\n",
-        counted(runs.len(), "run"),
-        duration::text(&points, &runs, args.jobs)
+        "{} of {}{left_out}; {}\n",
+        counted(will_run.len(), "run"),
+        counted(combinations.len(), "combination"),
+        duration::text(&points, &will_run, args.jobs)
     );
     if plan.order.shuffle && plan.order.seed.is_none() {
         text += "The plan names no seed: each start shuffles the runs anew.\n";
@@ -208,11 +222,9 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
     output::say(&text);
     // What cannot begin here shows in the exit code too, after the list: that is of use on another
     // machine.
-    let can_begin = if args.here {
-        let all = (0..runs.len()).collect();
-        measurable(all, true, |run| &points[runs[run].combination]).map(drop)
-    } else {
-        all_can_begin(points.iter())
+    let can_begin = match here {
+        Some(here) => measurable(here, true).map(drop),
+        None => all_can_begin(points.iter()),
     };
     can_begin.map_err(|missing| missing.within("it cannot run here"))?;
     Ok(DONE)
