@@ -279,7 +279,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// The boot that a folder is of; none for any other folder.
-pub(crate) fn boot(folder: &Path) -> Option<Boot> {
+pub fn boot(folder: &Path) -> Option<Boot> {
     Boot::deserialize(&index(folder)?["boot"]).ok()
 }
 

@@ -23,8 +23,8 @@ pub use execute::{
     is_disk_failure,
 };
 pub use folder::{
-    RecordingState, ResultsFolder, check_new, entries, find_recording, incomplete, new_folder,
-    plan_file, read_plan, recording,
+    RecordingState, ResultsFolder, boot, check_new, entries, find_recording, incomplete,
+    new_folder, plan_file, read_plan, recording,
 };
 pub use resumed::{Asked, Difference, differences};
 pub use setting_error::{SettingError, check_times, checked_run};

@@ -46,8 +46,8 @@ use judge::Judged;
 pub use language::Language;
 use language::{in_language, texts, tr};
 pub use matrix::{
-    AlikeRows, BootsMissing, InForce, Matrix, Published, PublishedError, SETTINGS, in_force,
-    normalised, settings_of,
+    AlikeRows, BootsMissing, InForce, Matrix, Published, PublishedError, Resumption, SETTINGS,
+    in_force, normalised, settings_of,
 };
 use model::{Document, Recorded, Warning};
 use overview::Overview;

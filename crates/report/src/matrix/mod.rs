@@ -84,6 +84,8 @@ pub struct Matrix {
     pub incomplete: Vec<String>,
     /// Boots that the plan asks for and nobody has made: in no row, and named.
     pub boots_missing: BootsMissing,
+    /// Whether the other missing runs can be made here.
+    pub resumption: Resumption,
     /// Confidence intervals were not computed, because there are more than so many.
     pub inference_left_out_above: Option<usize>,
     /// What all its runs measure.
@@ -107,6 +109,16 @@ pub struct BootsMissing {
     pub boots: Vec<String>,
     /// Their runs.
     pub runs: usize,
+}
+
+/// What resuming a plan would do about its missing runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Resumption {
+    /// It would make some of them.
+    #[default]
+    Possible,
+    /// It would make none of them: why.
+    Lacks(String),
 }
 
 /// Some of these names, and how many more there are.

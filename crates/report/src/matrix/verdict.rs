@@ -2,8 +2,8 @@
 //! A plan in a few words: the largest and the smallest maximum of its combinations, its caveats,
 //! and what its first factor does.
 
-use super::Matrix;
 use super::cell_stats::CellStats;
+use super::{Matrix, Resumption};
 use crate::alike::{each_once, grouped};
 use crate::format::{count, counted, latency};
 use crate::language::{Language, filled, in_language, texts, tr};
@@ -187,7 +187,10 @@ impl Matrix {
         if self.missing() > 0 {
             let runs = counted(self.missing(), texts::n_runs);
             let text = match self.boots_missing.boots.len() as u64 {
-                0 => tr!(runs_plan_without_recording_run, runs),
+                0 => match &self.resumption {
+                    Resumption::Possible => tr!(runs_plan_without_recording_run, runs),
+                    Resumption::Lacks(why) => tr!(runs_plan_cannot_be_made, runs, why),
+                },
                 boots => {
                     let boots = counted(boots, texts::n_boots);
                     tr!(runs_plan_without_recording_boots, runs, boots)

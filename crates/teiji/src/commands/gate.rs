@@ -2,6 +2,7 @@
 //! `teiji gate`: limits held against recordings, for what runs builds.
 
 use crate::commands::plan_limits::Judge;
+use crate::commands::run::{self, Begun};
 use crate::commands::{import, named, recordings};
 use crate::exit::{CommandResult, Failure, of_verdict};
 use crate::output;
@@ -10,7 +11,7 @@ use crate::suggestion::command;
 use anyhow::Context;
 use model::Examined;
 use plan::Limit;
-use report::Language;
+use report::{Language, Resumption};
 use stats::ExactRequest;
 use std::path::PathBuf;
 
@@ -71,7 +72,13 @@ pub fn run(mut args: Args) -> CommandResult {
     }
     let (found, missing) = named::recordings(&args.recordings)?;
     if found.is_empty() {
-        let resume = command(&[&"run", &"--resume", &args.recordings[0]]);
+        let folder = &args.recordings[0];
+        if run::is_folder(folder)
+            && let Some(Resumption::Lacks(why)) = run::resumption(folder, &Begun::read(folder)?)
+        {
+            refuse!("nothing is recorded yet, and nothing can be here: {why}");
+        }
+        let resume = command(&[&"run", &"--resume", folder]);
         refuse!("nothing is recorded yet. Resume the plan: {resume}");
     }
     let mut recordings = Vec::new();

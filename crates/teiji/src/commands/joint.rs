@@ -3,13 +3,13 @@
 //! two folders, and the kernel is what they differ in. Whatever the recordings differ in becomes a
 //! factor, as if one plan had varied it.
 
-use super::named::{Boots, Named, named, same};
+use super::named::{Boots, Named, each_once, named, same};
 use super::plan_limits::PlanLimits;
 use super::run::{self, Begun};
 use crate::exit::Failure;
 use plan::{DEFAULT_PROBE, PHASE};
 use recording::Recording;
-use report::{BootsMissing, Matrix, SETTINGS, normalised, settings_of};
+use report::{BootsMissing, Matrix, Resumption, SETTINGS, normalised, settings_of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -28,6 +28,7 @@ pub struct Joint {
     unplanned: BTreeSet<String>,
     are_several_plans: bool,
     boots_missing: BootsMissing,
+    resumption: Resumption,
 }
 
 /// The table of what was named, a folder of a plan among it.
@@ -97,7 +98,8 @@ impl Joint {
         let mut incomplete = Vec::new();
         let mut kernels = Kernels::default();
         let mut missing = BootsMissing::default();
-        for path in paths {
+        let (mut known, mut not_resumed) = (BTreeSet::new(), Vec::new());
+        for path in each_once(paths) {
             let mut boots = Boots::default();
             for one in named(path)? {
                 match one {
@@ -107,7 +109,12 @@ impl Joint {
                     }
                     Named::Plan(path) => {
                         let begun = Begun::read(&path)?;
+                        if !known.insert(same(&path)) {
+                            boots.add(path, &begun);
+                            continue;
+                        }
                         let runs = of_plan(&begun)?;
+                        not_resumed.extend(run::resumption(&path, &begun));
                         kernels.add(&run::text(&path)?, &runs, begun.unplanned.as_ref());
                         boots.add(path, &begun);
                         entries.extend(runs);
@@ -116,9 +123,13 @@ impl Joint {
                     }
                 }
             }
-            let boots_missing = boots.missing(path);
-            missing.runs += boots_missing.len() * boots.runs_of_each;
-            missing.boots.extend(boots_missing.iter().map(ToString::to_string));
+            for one in boots.missing(path) {
+                missing.runs += one.runs;
+                let boot = one.boot.to_string();
+                if !missing.boots.contains(&boot) {
+                    missing.boots.push(boot);
+                }
+            }
         }
         let mut known = BTreeSet::new();
         entries
@@ -127,6 +138,9 @@ impl Joint {
         let title = if titles.len() == 1 { titles.pop().flatten() } else { None };
         let keys = varied(&entries);
         let rows = rows(&keys, entries);
+        // Whatever some of them lack, others go on.
+        let can_resume = not_resumed.contains(&Resumption::Possible);
+        let not_resumed = not_resumed.into_iter().find(|_| !can_resume);
         Ok(Joint {
             title,
             keys,
@@ -136,6 +150,7 @@ impl Joint {
             unplanned: kernels.unplanned(),
             are_several_plans: kernels.asked_for.len() > 1,
             boots_missing: missing,
+            resumption: not_resumed.unwrap_or_default(),
         })
     }
 
@@ -151,6 +166,7 @@ impl Joint {
         matrix.unplanned.clone_from(&self.unplanned);
         matrix.are_several_plans = self.are_several_plans;
         matrix.boots_missing.clone_from(&self.boots_missing);
+        matrix.resumption.clone_from(&self.resumption);
         let repeats = self.rows.iter().enumerate().flat_map(|(place, row)| {
             let recordings = row
                 .recordings
@@ -388,6 +404,7 @@ mod tests {
             unplanned: BTreeSet::new(),
             are_several_plans: false,
             boots_missing: BootsMissing::default(),
+            resumption: Resumption::default(),
         };
         let sets = |joint: &Joint| -> Vec<(String, Vec<String>, bool)> {
             let (factor, sets) = joint.alike().unwrap();

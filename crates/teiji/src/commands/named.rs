@@ -49,8 +49,8 @@ pub fn judged_together(found: &[Found]) -> Result<Vec<Vec<PathBuf>>, Failure> {
 /// plans have none, those of boots among them that nobody has made.
 pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<Found>, usize), Failure> {
     let mut found: Vec<Found> = Vec::new();
-    let mut missing = 0;
-    for path in paths {
+    let (mut missing, mut known) = (0, BTreeSet::new());
+    for path in each_once(paths) {
         let mut boots = Boots::default();
         for one in named(path)? {
             match one {
@@ -60,40 +60,73 @@ pub fn recordings(paths: &[PathBuf]) -> Result<(Vec<Found>, usize), Failure> {
                 }
                 Named::Plan(path) => {
                     let begun = Begun::read(&path)?;
-                    missing +=
-                        begun.runs.iter().filter(|(_, recording)| recording.is_none()).count();
+                    if known.insert(same(&path)) {
+                        missing +=
+                            begun.runs.iter().filter(|(_, recording)| recording.is_none()).count();
+                    }
                     boots.add(path, &begun);
                     let recordings = begun.runs.into_iter().filter_map(|(_, recording)| recording);
                     found.extend(recordings.map(|path| Found { path, alone: false }));
                 }
             }
         }
-        missing += boots.missing(path).len() * boots.runs_of_each;
+        missing += boots.missing(path).iter().map(|one| one.runs).sum::<usize>();
     }
     let mut known = BTreeSet::new();
     found.retain(|one| known.insert(same(&one.path)));
     Ok((found, missing))
 }
 
-/// The folders of boots that one path names.
+/// The folders of boots that one path names, by their plans.
 #[derive(Default)]
 pub struct Boots {
+    plans: Vec<OfPlan>,
+}
+
+/// The folders of one plan.
+struct OfPlan {
+    /// As all of its boots have it.
+    text: String,
     folders: Vec<PathBuf>,
-    /// How many runs its plan has in each boot.
-    pub runs_of_each: usize,
+    /// Of each boot. Of one whose kernel makes the probe `auto` another that is named too, fewer.
+    runs: usize,
+}
+
+/// A boot that a plan asks for and nobody has made.
+pub struct BootMissing {
+    pub boot: PlannedBoot,
+    /// Its runs.
+    pub runs: usize,
 }
 
 impl Boots {
     pub fn add(&mut self, folder: PathBuf, begun: &Begun) {
-        self.folders.push(folder);
-        self.runs_of_each = begun.runs.len();
+        let (text, runs) = (run::in_each_boot(&begun.plan, 0), begun.runs.len());
+        match self.plans.iter_mut().find(|plan| plan.text == text) {
+            Some(plan) => {
+                plan.runs = plan.runs.max(runs);
+                plan.folders.push(folder);
+            }
+            None => self.plans.push(OfPlan { text, folders: vec![folder], runs }),
+        }
     }
 
-    /// The boots that the plan asks for and nobody has made. One boot that is named by itself is
-    /// all that was asked for.
-    pub fn missing(&self, path: &Path) -> Vec<PlannedBoot> {
-        if run::is_folder(path) { Vec::new() } else { executor::boots_missing(&self.folders) }
+    /// The boots that each of the plans asks for and nobody has made. One boot that is named by
+    /// itself is all that was asked for.
+    pub fn missing(&self, path: &Path) -> Vec<BootMissing> {
+        let plans = self.plans.iter().filter(|_| !run::is_folder(path));
+        let missing = plans.flat_map(|plan| {
+            let boots = executor::boots_missing(&plan.folders).into_iter();
+            boots.map(|boot| BootMissing { boot, runs: plan.runs })
+        });
+        missing.collect()
     }
+}
+
+/// These paths, each once by whichever name.
+pub fn each_once(paths: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
+    let mut known = BTreeSet::new();
+    paths.iter().filter(move |path| known.insert(same(path)))
 }
 
 /// A path that is the same for each name of a recording.

@@ -502,10 +502,11 @@ fn two_boots_in_one_folder() {
         (&json["missing_runs"], &json["missing_boots"]),
         (&serde_json::json!(2), &serde_json::json!(["kernel=9.9.9-vanilla"]))
     );
-    let shown = place.well("show board").out;
+    let shown = words(&place.well("show board").out);
     for said in [
-        "2 runs of the plan without a recording, including all runs of 1 boot\n",
-        "2 runs of the plan without a recording: boot kernel=9.9.9-vanilla.\n",
+        "2 runs of the plan without a recording, including all runs of 1 boot: boot, then teiji run \
+         --here PLAN -o DIR",
+        "2 runs of the plan without a recording: boot kernel=9.9.9-vanilla.",
     ] {
         assert!(shown.contains(said), "{shown}");
     }
@@ -515,12 +516,42 @@ fn two_boots_in_one_folder() {
         "one boot by itself is all that was asked for"
     );
     std::fs::remove_dir_all(&recordings(&other)[0]).unwrap();
-    let output = place.teiji("gate board");
-    assert_eq!(output.code, Some(3), "{output:?}");
+    for gate in ["gate board", "gate board board/."] {
+        let output = place.teiji(gate);
+        assert_eq!(output.code, Some(3), "{output:?}");
+        assert!(
+            output.err.contains("no recording of 3 runs: what is not recorded cannot pass"),
+            "{output:?}"
+        );
+    }
+    // What is of another boot cannot be made in this one.
+    let lacks = "1 run of the plan without a recording. They cannot be made here: they are of \
+                 another boot (9.9.9-rt)";
+    let shown = words(&place.well("show board/9.9.9-rt").out);
+    assert!(shown.contains(lacks) && !shown.contains("--resume"), "{shown}");
+    let refused = place.teiji("run --resume board/9.9.9-rt");
     assert!(
-        output.err.contains("no recording of 3 runs: what is not recorded cannot pass"),
-        "{output:?}"
+        refused.code == Some(2)
+            && refused.err.contains("board/9.9.9-rt is of another boot (9.9.9-rt): boot that"),
+        "{refused:?}"
     );
+
+    // Another plan in the same folder lacks the same boot, with as many runs as it has itself.
+    let third = place.join("board/third");
+    std::fs::create_dir(&third).unwrap();
+    let more = |text: String| text.replace("samples = 20", "samples = 21");
+    for name in ["plan.toml", "index.json"] {
+        std::fs::write(third.join(name), more(place.read(&format!("{own}/{name}")))).unwrap();
+    }
+    let shown: serde_json::Value =
+        serde_json::from_str(&place.well("show board --json").out).unwrap();
+    assert_eq!(
+        shown["missing_boots"],
+        serde_json::json!(["kernel=9.9.9-vanilla", "kernel=9.9.9-rt"])
+    );
+    // 1 that was removed, 2 of the third folder, 2 of a boot of the first plan, 4 of its own boots.
+    assert_eq!(shown["missing_runs"], 9, "{shown}");
+    std::fs::remove_dir_all(&third).unwrap();
 
     std::fs::write(place.join("plan.toml"), text.replace("20\n", "30\n")).unwrap();
     let output = place.teiji("run --here plan.toml -q -o board");
@@ -600,7 +631,11 @@ fn what_a_machine_cannot_measure_is_left_out() {
         );
     }
     // What is not recorded is in no table as if it had been.
-    assert!(place.well("show board").out.contains("2 runs of the plan without a recording"));
+    let shown = place.well("show board").out;
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lacks = "2 runs of the plan without a recording. They cannot be made here: the probe cobalt \
+                 cannot measure here: ";
+    assert!(shown.contains(lacks) && !shown.contains("--resume"), "{shown}");
     // In the plan as it is they are asked for.
     let output = place.teiji("run plan.toml -q -o whole");
     assert!(

@@ -172,3 +172,30 @@ fn a_boot_goes_on() {
     place.well("run --here plan.toml -q -o board");
     place.well("run --resume board -q");
 }
+
+/// A table advised `--resume`, which refused.
+#[test]
+fn what_resuming_lacks_is_said_where_runs_are_missing() {
+    let _turn = beside_others();
+    let place = begun(PLAN);
+    std::fs::remove_dir_all(place.join("out/02-prio=20.teiji")).unwrap();
+    let shown = || place.well("show out").out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lacking = "1 run of the plan without a recording";
+    assert!(shown().contains(&format!("{lacking}: teiji run --resume DIR")), "{}", shown());
+    let text = place.read("out/plan.toml");
+    for (from, to, why) in [
+        (
+            "\"1ms\"",
+            "\"2ms\"",
+            "the plan was changed (out/01-prio=10.teiji: interval was 1ms, and the plan now says \
+             2ms)",
+        ),
+        ("threads = \"1\"", "cpus = \"4095\"", "out/plan.toml:"),
+    ] {
+        assert!(text.contains(from), "{text}");
+        std::fs::write(place.join("out/plan.toml"), text.replace(from, to)).unwrap();
+        let shown = shown();
+        let said = format!("{lacking}. They cannot be made here: {why}");
+        assert!(shown.contains(&said) && !shown.contains("--resume"), "{shown}");
+    }
+}

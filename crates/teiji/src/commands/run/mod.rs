@@ -9,10 +9,12 @@ mod plan_entry;
 mod policies;
 mod programs;
 mod progress;
+mod resumption;
 pub mod settings;
 mod shipped;
 mod table;
 
+pub use resumption::resumption;
 pub use shipped::{PLANS as SHIPPED, about, text as shipped_text};
 pub use table::{Begun, TableDetail, fill, is_folder, limits, table, text};
 
@@ -277,10 +279,8 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
     let seed =
         begun.as_ref().map_or(plan.order.seed, |begun| begun.order.seed).unwrap_or_else(new_seed);
     let text = plan.as_run(seed);
-    // Which probe auto is differs from boot to boot.
-    let alike = |plan: &Plan| plan.clone().without_value("probe", AUTO_PROBE).as_run(seed);
     let plan = Plan::read(path, &mut |_| Ok(text.clone()))?;
-    if begun.is_some_and(|begun| alike(&begun) != alike(&plan)) {
+    if begun.is_some_and(|begun| in_each_boot(&begun, seed) != in_each_boot(&plan, seed)) {
         refuse!(
             "{} was started with another plan than {}: choose another name with -o",
             root.display(),
@@ -307,6 +307,11 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
     let made: Vec<Boot> = others.into_iter().map(|(_, other)| other).chain([boot]).collect();
     say_boots(&root, path, &planned_boots, &made);
     Ok(outcome)
+}
+
+/// The plan as it is in each of its boots: which probe auto is differs from boot to boot.
+pub fn in_each_boot(plan: &Plan, seed: u64) -> String {
+    plan.clone().without_value("probe", AUTO_PROBE).as_run(seed)
 }
 
 /// The boots that a plan asks for.
@@ -366,13 +371,17 @@ fn resume(args: &Args, path: &Path) -> CommandResult {
             );
         }
     };
+    let own = executor::boot(path);
+    if let Some(other) = own.as_ref().filter(|own| **own != boot) {
+        refuse!("{} is of another boot ({}): boot that", path.display(), other.kernel);
+    }
     let folder = ResultsFolder::open(path)?;
     let plan = executor::read_plan(folder.path())?;
     let points = checked(&plan)?;
     programs::announce(&points);
     let signals = signals::catch()?;
     let runs = runs(&plan, points.len())?;
-    execute(args, &folder, &points, &runs, &signals, !boots.is_empty())
+    execute(args, &folder, &points, &runs, &signals, own.is_some())
 }
 
 /// The runs of a plan that was begun, in order.

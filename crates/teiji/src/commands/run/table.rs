@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The table of a plan's results, from the recordings of its folder, on any machine.
 
-use super::runs;
+use super::{resumption, runs};
 use executor::{RecordingState, find_recording, plan_file};
 use judge::Gate;
 use plan::{Combination, Limit, PHASE, Plan, PlannedRun, Value};
@@ -105,6 +105,7 @@ pub fn table(path: &Path, detail: TableDetail) -> anyhow::Result<Matrix> {
     matrix.limits.clone_from(&begun.plan.limits);
     matrix.incomplete.clone_from(&begun.incomplete);
     matrix.unplanned.extend(begun.unplanned.clone());
+    matrix.resumption = resumption(path, &begun).unwrap_or_default();
     // Several phases in one round are as many runs, and what was not alike is in several lines.
     let is_numbered = lines.count == begun.combinations.len();
     let mut of_line: Vec<u32> = vec![0; lines.count];
