@@ -157,8 +157,8 @@ mod tests {
         assert_eq!(of_processes(&loaded(1_000, Some(10.0), 19_000, 0)), (190.0, 0));
     }
 
-    /// Processes are read once the loads have stopped, which may take longer than the run: 26.6 s of
-    /// 10 s were 266 % of a CPU.
+    /// Processes are read once the loads have stopped, which may take longer than the run: 26.6 s
+    /// of 10 s were 266 % of a CPU.
     #[test]
     fn what_processes_used_is_a_share_of_the_time_it_was_counted_over() {
         let mut document = loaded(1_000, Some(10.0), 26_600, 0);

@@ -539,7 +539,7 @@ fn two_boots_in_one_folder() {
     // Another plan in the same folder lacks the same boot, with as many runs as it has itself.
     let third = place.join("board/third");
     std::fs::create_dir(&third).unwrap();
-    let more = |text: String| text.replace("samples = 20", "samples = 21");
+    let more = |text: String| text.replace("samples = \"20\"", "samples = \"21\"");
     for name in ["plan.toml", "index.json"] {
         std::fs::write(third.join(name), more(place.read(&format!("{own}/{name}")))).unwrap();
     }
@@ -619,8 +619,8 @@ fn what_a_machine_cannot_measure_is_left_out() {
     let dry = place.well("run --here --dry-run plan.toml");
     assert!(dry.err.contains(why), "{dry:?}");
     assert!(dry.out.contains("\n4  probe=cobalt prio=20  left out\n"), "{dry:?}");
-    // 2 runs of 20 ms and of the warm-up before them.
-    let counted = "\n2 runs of 2 combinations, 2 left out; 1.04 s of measuring";
+    // 2 runs of 20 ms, and 100 ms of warm-up before each.
+    let counted = "\n2 runs of 2 combinations, 2 left out; 240 ms of measuring";
     assert!(dry.out.contains(counted), "{dry:?}");
     for command in ["run --here plan.toml -o board", "run --resume board"] {
         let output = place.well(&format!("{command} -q"));
@@ -633,8 +633,8 @@ fn what_a_machine_cannot_measure_is_left_out() {
     // What is not recorded is in no table as if it had been.
     let shown = place.well("show board").out;
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    let lacks = "2 runs of the plan without a recording. They cannot be made here: the probe cobalt \
-                 cannot measure here: ";
+    let lacks = "2 runs of the plan without a recording. They cannot be made here: the probe \
+                 cobalt cannot measure here: ";
     assert!(shown.contains(lacks) && !shown.contains("--resume"), "{shown}");
     // In the plan as it is they are asked for.
     let output = place.teiji("run plan.toml -q -o whole");
