@@ -2,8 +2,9 @@
 //! An output of another program from a stranger, whichever format it is of.
 #![no_main]
 
+use formats::{ImportOptions, import};
 use libfuzzer_sys::fuzz_target;
-use recording::{ImportOptions, Recording, import, verify};
+use recording::{Recording, verify};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(folder) = tempfile::tempdir() else { return };

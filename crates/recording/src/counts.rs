@@ -40,7 +40,7 @@ fn too_late(document: &Document) -> Option<String> {
 }
 
 /// The place of a count or a time that no run can have, in one thread or in all of them together.
-pub(crate) fn too_many(document: &Document) -> Option<String> {
+pub fn too_many(document: &Document) -> Option<String> {
     if let Some(place) = too_late(document) {
         return Some(place);
     }

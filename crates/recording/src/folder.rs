@@ -48,7 +48,10 @@ impl Folder {
     }
 
     /// A folder that has not its name yet; it goes again unless it is given one.
-    pub(crate) fn part(path: &Path) -> Result<Self, RecordingError> {
+    ///
+    /// # Errors
+    /// When there is something of that name, or it cannot be made.
+    pub fn part(path: &Path) -> Result<Self, RecordingError> {
         if path.symlink_metadata().is_ok() {
             return Err(RecordingError::Exists(path.to_owned()));
         }
@@ -59,7 +62,10 @@ impl Folder {
 
     /// Writes the document of a run that has ended and both snapshots of the machine, and takes its
     /// name.
-    pub(crate) fn put_down(self, document: &Document, path: &Path) -> Result<(), RecordingError> {
+    ///
+    /// # Errors
+    /// When they cannot be written, or there is something of that name.
+    pub fn put_down(self, document: &Document, path: &Path) -> Result<(), RecordingError> {
         self.write("host-before.json", &document.host.before)?;
         if let Some(after) = &document.host.after {
             self.write("host-after.json", after)?;

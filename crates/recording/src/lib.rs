@@ -3,10 +3,9 @@
 //!
 //! The writer of a recording, which leaves something valid wherever it is cut off, its reader, and
 //! the check that every figure follows from the samples. `docs/recording.md` describes the same for
-//! readers. And outputs of other programs, made into recordings, and recordings written as such
-//! (`formats/`).
+//! readers.
 //!
-//! In: samples and facts from the other crates, files of strangers. Out: files, and
+//! In: samples and facts from the other crates. Out: files, and
 //! [`model::Recorded`] for display. Must not touch: clocks, threads being measured, the machine
 //! beyond the folder and the files it was given.
 #![forbid(unsafe_code)]
@@ -21,7 +20,6 @@ mod error;
 mod explained;
 mod flatbuffer;
 mod folder;
-mod formats;
 mod long_values;
 mod message;
 mod pool;
@@ -35,17 +33,10 @@ mod verify;
 
 pub use anonymous::LeftOut;
 pub use contents::{open_file, read_console, read_text, within};
+pub use counts::too_many;
 pub use error::RecordingError;
 pub use explained::{read_explained, write_explained};
 pub use folder::{Folder, adopt};
-pub use formats::export::{
-    CyclictestFigures, CyclictestFrame, CyclictestThread, EXPORT_FORMATS, ExportError,
-    ExportFormat, ExportOptions, HistogramLayout, UnameFields, cyclictest_histogram,
-    cyclictest_json, cyclictest_time, export, export_format, export_histogram, export_samples,
-};
-pub use formats::{
-    FORMATS, Format, FoundOutput, ImportError, ImportOptions, format, import, shown_name,
-};
 pub use pool::examine_pool;
 pub use reader::Recording;
 pub use sample_file::{Row, SampleFile, each_row};

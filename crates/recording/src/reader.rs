@@ -189,6 +189,14 @@ impl Recording {
         })
     }
 
+    /// The judged column of one thread's samples.
+    ///
+    /// # Errors
+    /// When its file is not there, or damaged.
+    pub fn judged_samples(&self, thread: &Thread) -> Result<SampleFile, RecordingError> {
+        ThreadSamples { recording: self, thread }.open(JUDGED)
+    }
+
     fn recorded(self, threads: Vec<(Statistics, Beside)>) -> Recorded {
         let path = self.shown_path();
         let mut document = self.document;

@@ -244,7 +244,7 @@ impl SampleWriter {
     }
 
     /// Lets the file say of itself, once it is finished, what is known of its thread by now.
-    pub(crate) fn relabel(&mut self, thread: &Thread) {
+    pub fn relabel(&mut self, thread: &Thread) {
         self.is_relabelled |= self.stream.relabel(labels(thread));
     }
 

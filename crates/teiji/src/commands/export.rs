@@ -6,11 +6,12 @@ use crate::output;
 use crate::overwrite::refuse_existing;
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use plan::Nanos;
-use recording::{
-    EXPORT_FORMATS, ExportError, ExportFormat, ExportOptions, Recording, export, export_format,
+use formats::{
+    EXPORT_FORMATS, ExportError, ExportFormat, ExportOptions, export, export_format,
     export_histogram, export_samples,
 };
+use plan::Nanos;
+use recording::Recording;
 use report::{Paint, csv_cell, shown};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};

@@ -60,7 +60,7 @@ pub struct Args {
 }
 
 pub fn run(mut args: Args) -> CommandResult {
-    let options = recording::ImportOptions { unit_ns: args.unit, ..Default::default() };
+    let options = formats::ImportOptions { unit_ns: args.unit, ..Default::default() };
     let mut baseline: Vec<PathBuf> = args.baseline.take().into_iter().collect();
     let _made = import::in_place([&mut args.recordings, &mut baseline], options)?;
     let args = &args;

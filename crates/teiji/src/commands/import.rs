@@ -5,7 +5,7 @@ use crate::exit::{BAD_INPUT, CommandResult, DONE, Failure};
 use crate::output;
 use crate::suggestion::command;
 use anyhow::{Context, anyhow};
-use recording::{FORMATS, FoundOutput, ImportOptions, import, shown_name};
+use formats::{FORMATS, FoundOutput, ImportOptions, import, shown_name};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> CommandResult {
         return Ok(DONE);
     }
     let known = |name: &String| {
-        recording::format(name)
+        formats::format(name)
             .ok_or_else(|| anyhow!("there is no format '{name}': --list names all"))
     };
     let format = args.format.as_ref().map(known).transpose()?;
@@ -91,7 +91,7 @@ pub fn run(args: &Args) -> CommandResult {
 /// Each format, and what it is of.
 fn list() -> String {
     let width = FORMATS.iter().map(|format| format.name.len()).max().unwrap_or(0);
-    let line = |format: &recording::Format| {
+    let line = |format: &formats::Format| {
         let what = output::wrapped(format.what, width + 2).join(&format!("\n{:1$}", "", width + 2));
         format!("{:width$}  {what}", format.name)
     };
@@ -166,8 +166,8 @@ fn imported(
     fs::create_dir(to).with_context(|| format!("cannot make {}", to.display()))?;
     let found = import(file, to, env!("CARGO_PKG_VERSION"), options);
     Ok(found.map_err(|error| match error {
-        recording::ImportError::Recording(error) => anyhow::Error::from(error),
-        recording::ImportError::Nothing(_) if is_recording_too => anyhow!(
+        formats::ImportError::Recording(error) => anyhow::Error::from(error),
+        formats::ImportError::Nothing(_) if is_recording_too => anyhow!(
             "{} is neither a recording nor an output of a format that is read: `teiji import \
              --list` names these",
             output::path(file)

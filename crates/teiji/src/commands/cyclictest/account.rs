@@ -2,7 +2,7 @@
 //! The figures that cyclictest keeps of each thread, from the latencies as they come.
 
 use super::settings::Settings;
-use recording::CyclictestFigures;
+use formats::CyclictestFigures;
 
 /// A latency above what `--spike` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

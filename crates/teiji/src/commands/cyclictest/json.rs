@@ -4,8 +4,8 @@
 use super::account::Account;
 use super::options::Version;
 use super::settings::Settings;
+use formats::{CyclictestFrame, CyclictestThread, UnameFields, cyclictest_json, cyclictest_time};
 use host::HostRoot;
-use recording::{CyclictestFrame, CyclictestThread, UnameFields, cyclictest_json, cyclictest_time};
 use std::ffi::CStr;
 use std::time::SystemTime;
 

@@ -4,8 +4,8 @@
 use super::account::Account;
 use super::options::Version;
 use super::settings::Settings;
+use formats::{CyclictestFigures, HistogramLayout, cyclictest_histogram};
 use plan::{Nanos, Policy};
-use recording::{CyclictestFigures, HistogramLayout, cyclictest_histogram};
 use std::fmt::Write;
 
 /// What a thread was given.

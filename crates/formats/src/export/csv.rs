@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! CSV: every row of a recording, or its histogram.
+
+use super::ExportError;
+use model::Detail;
+use recording::{Recording, each_row};
+use stats::Bucket;
+use std::io::{self, BufWriter, Write};
+
+/// A row for each activation that was due, or for each event. `cell` makes a text of the recording
+/// one that a table may hold.
+///
+/// # Errors
+/// When samples cannot be read: then those before are written, and the other threads'.
+pub fn export_samples(
+    recording: &Recording,
+    cell: fn(&str) -> String,
+    to: &mut dyn Write,
+) -> Result<(), ExportError> {
+    let mut out = BufWriter::with_capacity(1 << 16, to);
+    let probe = &recording.document().probe;
+    let columns: Vec<String> = probe.columns.iter().map(|column| cell(&column.name)).collect();
+    let (row, time) =
+        if probe.is_planned() { ("activation", "planned_ns") } else { ("event", "time_ns") };
+    writeln!(out, "thread,cpu,{row},{time},{}", columns.join(","))?;
+    let mut damaged = None;
+    for (thread, files) in recording.document().threads.iter().zip(recording.sample_files()?) {
+        let (index, cpu) = (thread.index, probe.cpu_text(thread));
+        let planned =
+            |row: u64| i64::try_from(row).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
+        let mut failed: io::Result<()> = Ok(());
+        let mut line = String::new();
+        let read = each_row(&files, &mut |row| {
+            if failed.is_err() {
+                return;
+            }
+            let since_start =
+                if probe.is_planned() { Some(planned(row.number)) } else { row.time_ns };
+            line = format!(
+                "{index},{cpu},{},{}",
+                row.number,
+                text(since_start.map(|time| thread.start_ns.0 + time))
+            );
+            for value in row.values {
+                line.push(',');
+                line.push_str(&text(*value));
+            }
+            failed = writeln!(out, "{line}");
+        });
+        failed?;
+        // What is left of a damaged file is written, and the other threads'.
+        damaged = damaged.or(read.err());
+    }
+    out.flush()?;
+    damaged.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Empty for a missing value.
+fn text(value: Option<i64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// A row for each bucket of the histogram.
+///
+/// # Errors
+/// When samples cannot be read, or there is no histogram.
+pub fn export_histogram(
+    recording: Recording,
+    cell: fn(&str) -> String,
+    to: &mut dyn Write,
+) -> Result<(), ExportError> {
+    let recorded = recording.summarise()?;
+    if recorded.document.threads.iter().any(|thread| thread.detail == Detail::Figures) {
+        let path = recorded.path.display();
+        return Err(ExportError::Refused(format!("{path} holds no histogram")));
+    }
+    let mut out = BufWriter::new(to);
+    writeln!(out, "thread,cpu,from_ns,to_ns,count,column,probe")?;
+    let probe = &recorded.document.probe;
+    let of = cell(&probe.name);
+    for (place, (thread, judged)) in
+        recorded.document.threads.iter().zip(&recorded.threads).enumerate()
+    {
+        // Of a recording without samples the judged column alone may be known.
+        let further =
+            recorded.beside.get(place).map(|beside| beside.columns.as_slice()).unwrap_or_default();
+        for (column, statistics) in probe.columns.iter().zip([judged].into_iter().chain(further)) {
+            let name = cell(&column.name);
+            // Of a histogram alone its own buckets, which may be wider than ours or narrower.
+            let buckets: Vec<Bucket> = match thread.detail {
+                Detail::Histogram => thread.histogram_ns.buckets.clone(),
+                Detail::Samples | Detail::Figures => statistics.histogram.buckets().collect(),
+            };
+            for bucket in buckets {
+                let (index, cpu) = (thread.index, probe.cpu_text(thread));
+                writeln!(
+                    out,
+                    "{index},{cpu},{},{},{},{name},{of}",
+                    bucket.lower, bucket.upper, bucket.count
+                )?;
+            }
+        }
+    }
+    Ok(out.flush()?)
+}
