@@ -20,11 +20,14 @@ mod columns;
 mod command_line;
 mod cyclicdeadline;
 mod cyclictest;
+mod destination;
 mod error;
 mod export;
 mod histogram;
 mod histogram_csv;
 mod hwlatdetect;
+#[cfg(any(test, feature = "in_memory"))]
+mod in_memory;
 mod jitterdebugger;
 mod json;
 mod latency_table;
@@ -62,13 +65,15 @@ pub use export::{
     ExportFormat, ExportOptions, HistogramLayout, UnameFields, cyclictest_histogram,
     cyclictest_json, cyclictest_time, export, export_format, export_histogram, export_samples,
 };
+#[cfg(feature = "in_memory")]
+pub use in_memory::import_in_memory;
 pub(crate) use lines::Lines;
 pub(crate) use measured::{Measured, Stated};
 pub(crate) use output::{Output, Program};
 
+use destination::{Destination, OnDisk};
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -308,8 +313,8 @@ const BUFFER: usize = 1 << 16;
 
 /// The outputs of one file as they become recordings.
 pub(crate) struct Import<'a> {
-    /// The folder that recordings go to.
-    to: &'a Path,
+    /// Where an output goes, by its number.
+    to: &'a dyn Fn(usize) -> Box<dyn Destination>,
     /// The file's name.
     file: String,
     /// The member of it that is being read, where it is an archive.
@@ -340,9 +345,9 @@ pub(crate) struct Import<'a> {
 impl Import<'_> {
     /// Begins an output of this program at this line.
     pub(crate) fn output(&mut self, program: &'static Program, line: u64) -> Output {
-        let place = self.to.join(format!("{}.teiji", self.begun));
+        let to = (self.to)(self.begun);
         self.begun += 1;
-        Output::new(program, self.format, line, place, Rc::clone(&self.rows))
+        Output::new(program, self.format, line, to, Rc::clone(&self.rows))
     }
 
     /// Makes a recording of an output.
@@ -358,10 +363,9 @@ impl Import<'_> {
     ) -> Result<(), ImportError> {
         let line = output.line;
         self.has_room(line)?;
-        let recording = output.place().to_owned();
         let member = self.member.clone();
         let file = member.as_ref().map(|member| format!("{}:{member}", self.file));
-        output.record(file.as_ref().unwrap_or(&self.file), self.teiji)?;
+        let recording = output.record(file.as_ref().unwrap_or(&self.file), self.teiji)?;
         self.found.push(FoundOutput { format: self.format, member, line, part, recording });
         Ok(())
     }
@@ -432,9 +436,25 @@ pub fn import(
 ) -> Result<Vec<FoundOutput>, ImportError> {
     let opened = system::files::open_regular(file, system::files::Links::Followed)
         .map_err(|error| ImportError::Whole(error.into_io().to_string()))?;
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let in_folder = |number| -> Box<dyn Destination> {
+        Box::new(OnDisk::new(to.join(format!("{number}.teiji"))))
+    };
+    let mut source = BufReader::with_capacity(BUFFER, opened);
+    import_from_to(&mut source, name, &in_folder, teiji, options)
+}
+
+/// The same of what this reads, each output to where its number says.
+fn import_from_to(
+    source: &mut dyn BufRead,
+    file: String,
+    to: &dyn Fn(usize) -> Box<dyn Destination>,
+    teiji: &str,
+    options: ImportOptions,
+) -> Result<Vec<FoundOutput>, ImportError> {
     let mut import = Import {
         to,
-        file: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        file,
         member: None,
         depth: 0,
         unpacked: Rc::new(Cell::new(archive::MAX_UNPACKED)),
@@ -449,8 +469,7 @@ pub fn import(
         found: Vec::new(),
         passed_over: None,
     };
-    let mut source = BufReader::<File>::with_capacity(BUFFER, opened);
-    import_from(&mut source, &mut import)?;
+    import_from(source, &mut import)?;
     if import.found.is_empty() {
         return Err(match import.passed_over {
             Some((line, why)) => ImportError::at(line, why),

@@ -3,6 +3,7 @@
 //! by which threads, and what the output says of the run. It becomes a recording here.
 
 use super::ImportError;
+use super::destination::Destination;
 use super::measured::{MAX_NS, Measured, in_us, mean_in_us};
 use model::{
     Accounted, Column, Detail, Document, End, FORMAT, Host, HostFacts, Imported, Instrument,
@@ -10,7 +11,7 @@ use model::{
     fill_in, samples_file,
 };
 use plan::{CpuId, Length, Nanos, OverrunPolicy, Run, Scheduling, Settle};
-use recording::{Folder, Recording, SampleWriter, too_many};
+use recording::too_many;
 use stats::Summary;
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -68,10 +69,7 @@ pub(crate) struct Output {
     pub threads: Vec<Measured>,
     says: Vec<Said>,
     warnings: Vec<Warning>,
-    /// Where samples go.
-    place: PathBuf,
-    folder: Option<Folder>,
-    writers: Vec<Option<SampleWriter>>,
+    to: Box<dyn Destination>,
     kept: usize,
     rows: Rc<Rows>,
 }
@@ -92,7 +90,7 @@ impl Output {
         program: &'static Program,
         format: &'static str,
         line: u64,
-        place: PathBuf,
+        to: Box<dyn Destination>,
         rows: Rc<Rows>,
     ) -> Output {
         Output {
@@ -113,16 +111,10 @@ impl Output {
             threads: Vec::new(),
             says: Vec::new(),
             warnings: Vec::new(),
-            place,
-            folder: None,
-            writers: Vec::new(),
+            to,
             kept: 0,
             rows,
         }
-    }
-
-    pub(super) fn place(&self) -> &std::path::Path {
-        &self.place
     }
 
     /// A thread by its number from 0, which is there from now on, as those below it are.
@@ -249,11 +241,6 @@ impl Output {
 
     fn write_samples(&mut self) -> Result<(), ImportError> {
         let statement = self.statement();
-        if self.folder.is_none() {
-            self.folder = Some(Folder::part(&self.place)?);
-        }
-        let Some(folder) = &self.folder else { return Ok(()) };
-        self.writers.resize_with(self.threads.len(), || None);
         for index in 0..self.threads.len() {
             if self.threads[index].kept.is_empty() {
                 continue;
@@ -264,14 +251,9 @@ impl Output {
             }
             let thread = self.document_thread(index);
             let measured = &mut self.threads[index];
-            let writer = match &mut self.writers[index] {
-                Some(writer) => writer,
-                none => none.insert(folder.samples(&thread, &statement)?),
-            };
             let rows = measured.kept.len() as u64;
             measured.times.append(&mut measured.kept);
-            writer.extend(measured.written, &measured.times)?;
-            writer.flush()?;
+            self.to.extend(&thread, &statement, measured.written, &measured.times)?;
             measured.written += rows;
             measured.times.clear();
         }
@@ -279,11 +261,11 @@ impl Output {
         Ok(())
     }
 
-    /// Makes a recording of it, in the folder that is to be its own.
+    /// Makes a recording of it. Returns where it is.
     ///
     /// # Errors
     /// When it says nothing that can be recorded, or cannot be written.
-    pub(super) fn record(mut self, file: &str, teiji: &str) -> Result<(), ImportError> {
+    pub(super) fn record(mut self, file: &str, teiji: &str) -> Result<PathBuf, ImportError> {
         let has_samples = self.threads.iter().any(|thread| thread.samples() > 0);
         if !has_samples {
             // Those that were not run yet, or never.
@@ -296,29 +278,19 @@ impl Output {
             return Err(ImportError::at(self.line, "some threads have samples, and some have not"));
         }
         self.write_samples()?;
-        let known: Vec<Thread> =
-            (0..self.writers.len()).map(|index| self.document_thread(index)).collect();
-        for ((writer, thread), known) in self.writers.iter_mut().zip(&self.threads).zip(&known) {
-            if let Some(writer) = writer {
-                // Lines below the samples may have said more of the thread.
-                writer.relabel(known);
-                writer.finish(thread.written)?;
-            }
+        for index in 0..self.threads.len() {
+            let thread = self.document_thread(index);
+            self.to.finish(&thread, self.threads[index].written)?;
         }
-        self.writers.clear();
         let figures: Vec<Option<Summary>> =
             (0..self.threads.len()).map(|index| self.figures(index)).collect::<Result<_, _>>()?;
-        let folder = match self.folder.take() {
-            Some(folder) => folder,
-            None => Folder::part(&self.place)?,
-        };
         let mut document = self.document(file, teiji);
         is_possible(&document, self.line)?;
         for (thread, figures) in document.threads.iter_mut().zip(figures) {
             thread.latency_ns = figures;
             thread.latency_with_skipped_ns = figures;
         }
-        let read = Recording::from_document(folder.path(), document.clone()).summarise()?;
+        let read = self.to.summarise(document.clone())?;
         for (index, thread) in document.threads.iter_mut().enumerate() {
             let statistics = &read.threads[index];
             if thread.detail == Detail::Samples {
@@ -332,7 +304,7 @@ impl Output {
             thread.latency_with_skipped_ns = statistics.latency_with_skipped;
         }
         is_possible(&document, self.line)?;
-        Ok(folder.put_down(&document, &self.place)?)
+        Ok(self.to.put_down(&document)?)
     }
 
     /// What stands beside samples or buckets of a thread, or all that there is of it: what is

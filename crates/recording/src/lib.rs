@@ -39,6 +39,7 @@ pub use explained::{read_explained, write_explained};
 pub use folder::{Folder, adopt};
 pub use pool::examine_pool;
 pub use reader::Recording;
+pub use run_json::parse;
 pub use sample_file::{Row, SampleFile, each_row};
 pub use samples::SampleWriter;
 pub use verify::verify;

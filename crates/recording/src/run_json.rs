@@ -26,7 +26,10 @@ struct Head<'a> {
 
 /// Reads `run.json`; says first if it is of another kind or a later version, then what is wrong
 /// with it.
-pub(crate) fn parse(text: &str) -> Result<Document, String> {
+///
+/// # Errors
+/// When it is none of a recording that this program reads.
+pub fn parse(text: &str) -> Result<Document, String> {
     let head: Head<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
     if head.format.as_deref() != Some(FORMAT) {
         return Err(format!("it does not say that its format is {FORMAT}"));
