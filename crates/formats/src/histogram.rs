@@ -2,7 +2,7 @@
 //! The histogram that cyclictest prints, and programs that took its form.
 
 use super::numbers::{is_said_once, whole};
-use super::{ImportError, Lines, Output};
+use super::{ImportError, Lines, MAX_THREADS, Output};
 
 /// Whether a histogram begins below it.
 pub(crate) fn is_histogram(line: &str) -> bool {
@@ -21,16 +21,18 @@ pub(crate) type Row = (u64, Vec<u64>);
 pub(crate) fn row(line: &str) -> Option<Row> {
     let mut words = line.split_whitespace();
     let bucket = whole(words.next()?)?;
-    let counts: Vec<u64> = words.map(whole).collect::<Option<_>>()?;
+    let counts: Vec<u64> = words.map(whole).take(MAX_COLUMNS + 1).collect::<Option<_>>()?;
     (!counts.is_empty()).then_some((bucket, counts))
 }
 
 /// The numbers of one of the lines below the histogram.
 fn numbers(line: &str, name: &str) -> Option<Vec<u64>> {
     let behind = line.strip_prefix("# ")?.strip_prefix(name)?.strip_prefix(':')?;
-    behind.split_whitespace().map(whole).collect()
+    behind.split_whitespace().map(whole).take(MAX_COLUMNS + 1).collect()
 }
 
+/// Columns of a histogram at most: threads, and their sum.
+pub(crate) const MAX_COLUMNS: usize = MAX_THREADS + 1;
 /// Numbers of a histogram at most, rows of zeros left out: 32 MB.
 const MAX_CELLS: usize = 1 << 22;
 
@@ -44,6 +46,11 @@ pub(crate) fn histogram(
     let mut rows: Vec<(u64, Vec<u64>)> = Vec::new();
     let mut columns = None;
     while let Some((bucket, counts)) = lines.peek()?.and_then(row) {
+        if counts.len() > MAX_COLUMNS {
+            let why =
+                format!("the histogram has more threads than the {MAX_THREADS} that are read");
+            return Err(lines.error(why));
+        }
         if *columns.get_or_insert(counts.len()) != counts.len() {
             return Err(lines.error("the row has another number of columns than those above"));
         }
@@ -149,17 +156,29 @@ fn is_of_overflows(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::tests::refused;
     use std::fmt::Write;
 
     /// What a small archive unpacks to took all memory.
     #[test]
     fn no_histogram_has_so_many_numbers() {
-        let counts = vec!["1"; 8_192].join("\t");
+        let counts = vec!["1"; MAX_THREADS].join("\t");
         let mut text = "# Histogram\n".to_owned();
-        for bucket in 0..600 {
+        for bucket in 0..4_100 {
             let _ = writeln!(text, "{bucket:06} {counts}");
         }
-        assert_eq!(refused(&text), "line 514: more than 4194304 numbers are not read");
+        assert_eq!(refused(&text), "line 4098: more than 4194304 numbers are not read");
+    }
+
+    /// 1 MB of them took some 600 MB before a thread was refused.
+    #[test]
+    fn a_histogram_of_more_threads_than_are_read() {
+        for threads in [MAX_COLUMNS + 1, 100_000] {
+            let counts = vec!["1"; threads].join("\t");
+            let text = format!("# Histogram\n000001 {counts}\n000002 {counts}\n");
+            let why = "line 2: the histogram has more threads than the 1024 that are read";
+            assert_eq!(refused(&text), why);
+        }
     }
 }

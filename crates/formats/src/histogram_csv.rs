@@ -3,7 +3,7 @@
 //! commas or tabs (`tr " " ","`, `tr " " "\t"`), and without the lines above and below it.
 
 use super::cyclictest::CYCLICTEST;
-use super::histogram::{Row, histogram};
+use super::histogram::{MAX_COLUMNS, Row, histogram};
 use super::numbers::whole;
 use super::{Import, ImportError, Lines};
 
@@ -15,7 +15,7 @@ fn row(line: &str) -> Option<Row> {
     let number = |text: &str| whole(text).filter(|_| text.trim().len() >= DIGITS);
     let (bucket, counts) = line.trim_end().split_once([',', '\t', ' '])?;
     let counts = counts.trim_end_matches(',').split(['\t', ',', ' ']);
-    let counts: Vec<u64> = counts.map(number).collect::<Option<_>>()?;
+    let counts: Vec<u64> = counts.map(number).take(MAX_COLUMNS + 1).collect::<Option<_>>()?;
     Some((number(bucket)?, counts))
 }
 

@@ -69,7 +69,7 @@ pub use export::{
 pub use in_memory::import_in_memory;
 pub(crate) use lines::Lines;
 pub(crate) use measured::{Measured, Stated};
-pub(crate) use output::{Output, Program};
+pub(crate) use output::{MAX_THREADS, Output, Program};
 
 use destination::{Destination, OnDisk};
 use std::cell::Cell;

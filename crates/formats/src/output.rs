@@ -7,12 +7,12 @@ use super::destination::Destination;
 use super::measured::{MAX_NS, Measured, in_us, mean_in_us};
 use model::{
     Accounted, Column, Detail, Document, End, FORMAT, Host, HostFacts, Imported, Instrument,
-    ProbeStatement, Quantity, RowCounts, RowKind, Said, State, Thread, Unknown, VERSION, Warning,
-    fill_in, samples_file,
+    ProbeStatement, Quantity, Recorded, RowCounts, RowKind, Said, State, Thread, Unknown, VERSION,
+    Warning, fill_in, samples_file,
 };
 use plan::{CpuId, Length, Nanos, OverrunPolicy, Run, Scheduling, Settle};
 use recording::too_many;
-use stats::Summary;
+use stats::{Statistics, Summary};
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ use std::rc::Rc;
 const MAX_KEPT: usize = 1 << 16;
 /// Threads of an output at most: more than the CPUs of most machines, and what is judged of each
 /// takes some MB.
-const MAX_THREADS: usize = 1_024;
+pub(crate) const MAX_THREADS: usize = 1_024;
 /// Threads that may have a file of samples each.
 const MAX_FILES: usize = 512;
 /// Lines that are kept of what an output says, and characters of each.
@@ -286,22 +286,28 @@ impl Output {
             (0..self.threads.len()).map(|index| self.figures(index)).collect::<Result<_, _>>()?;
         let mut document = self.document(file, teiji);
         is_possible(&document, self.line)?;
-        for (thread, figures) in document.threads.iter_mut().zip(figures) {
-            thread.latency_ns = figures;
-            thread.latency_with_skipped_ns = figures;
-        }
-        let read = self.to.summarise(document.clone())?;
-        for (index, thread) in document.threads.iter_mut().enumerate() {
-            let statistics = &read.threads[index];
-            if thread.detail == Detail::Samples {
-                fill_in(thread, &document.probe, statistics, &read.beside[index]);
+        if has_samples {
+            let Recorded { threads, beside, document: read, .. } = self.to.summarise(document)?;
+            document = read;
+            for (index, thread) in document.threads.iter_mut().enumerate() {
+                let statistics = &threads[index];
+                fill_in(thread, &document.probe, statistics, &beside[index]);
                 thread.evidence.samples_lost = statistics.lost;
                 let accounted = Accounted::new(thread, statistics);
                 thread.activations = accounted.map(|all| RowCounts::new(all.rows, &document.probe));
-                continue;
             }
-            thread.latency_ns = statistics.latency;
-            thread.latency_with_skipped_ns = statistics.latency_with_skipped;
+        } else {
+            // One after the other: those of a thousand threads take 100 MB.
+            for (thread, figures) in document.threads.iter_mut().zip(figures) {
+                let statistics = match (thread.detail, figures) {
+                    (Detail::Histogram, Some(figures)) => {
+                        Statistics::from_histogram(&thread.histogram_ns.buckets).stated(&figures)
+                    }
+                    _ => Statistics::from_figures(figures),
+                };
+                thread.latency_ns = statistics.latency;
+                thread.latency_with_skipped_ns = statistics.latency_with_skipped;
+            }
         }
         is_possible(&document, self.line)?;
         Ok(self.to.put_down(&document)?)
@@ -377,11 +383,12 @@ impl Output {
         Ok(found.figures)
     }
 
-    fn document(&self, file: &str, teiji: &str) -> Document {
+    /// All that is known of it; buckets go there.
+    fn document(&mut self, file: &str, teiji: &str) -> Document {
         let threads: Vec<Thread> = (0..self.threads.len())
             .map(|index| {
                 let mut thread = self.document_thread(index);
-                thread.histogram_ns.buckets.clone_from(&self.threads[index].buckets);
+                thread.histogram_ns.buckets = std::mem::take(&mut self.threads[index].buckets);
                 thread
             })
             .collect();
