@@ -89,3 +89,115 @@ fn an_unknown_option_is_refused_unless_faithful() {
     let faithful = place.teiji("cyclictest --faithful -q --nosuch");
     assert!(faithful.code == Some(0) && faithful.out.contains("--histogram"), "{}", faithful.out);
 }
+
+/// Numbers as `#`, with the blanks before them that fill a column; lines that are alike by then
+/// once.
+fn without_figures(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with("# /dev/cpu_dma_latency")) {
+        let (mut masked, mut blanks) = (String::new(), 0);
+        for letter in line.chars() {
+            match letter {
+                ' ' => blanks += 1,
+                '0'..='9' => {
+                    masked += &"#".repeat(blanks + 1);
+                    blanks = 0;
+                }
+                letter => {
+                    masked += &" ".repeat(std::mem::take(&mut blanks));
+                    masked.push(letter);
+                }
+            }
+        }
+        masked += &" ".repeat(blanks);
+        if lines.last() != Some(&masked) {
+            lines.push(masked);
+        }
+    }
+    lines.join("\n")
+}
+
+/// As the real ones of these versions print, which no test has beside it as it has 2.4: since 2.7
+/// empty buckets and the line of totals are left out.
+#[test]
+fn whole_outputs_of_versions_that_are_not_there() {
+    let place = TestFolder::new();
+    let out_of = |version: &str, words: &str| {
+        let command = format!("cyclictest --as-version {version} --laptop -t1 -a0 -l20 {words}");
+        let ended = place.teiji(&command);
+        assert_eq!(ended.code, Some(0), "{command}: {}", ended.err);
+        // Ids may be of any width.
+        let (before, behind) = ended.out.split_once(" (").unwrap_or((&ended.out, ""));
+        let behind = behind.split_once(')').map(|(_, rest)| format!(" (){rest}"));
+        without_figures(&format!("{before}{}", behind.unwrap_or_default()))
+    };
+    let thread = "T:## () P:## I:#### C:####### Min:####### Act:##### Avg:##### Max:########";
+    let histogram = |threads: usize, has_sum: bool, has_total: bool| {
+        let numbers = |name: &str, width: usize, has_sum: bool| {
+            format!("# {name}:{}\n", "#".repeat((width + 1) * (threads + usize::from(has_sum))))
+        };
+        let mut text = "# Histogram\n#############".to_owned();
+        text += &"\t######".repeat(threads - 1 + usize::from(has_sum));
+        text.push('\n');
+        if has_total {
+            text += &numbers("Total", 9, has_sum);
+        }
+        text += &numbers("Min Latencies", 5, false);
+        text += &numbers("Avg Latencies", 5, false);
+        text += &numbers("Max Latencies", 5, has_sum);
+        text += &numbers("Histogram Overflows", 5, has_sum);
+        text + "# Histogram Overflow at cycle number:\n# Thread##:\n"
+    };
+    for (version, has_total) in [("1.0", true), ("2.9", false)] {
+        assert_eq!(out_of(version, "-q"), thread, "{version}");
+        assert_eq!(
+            out_of(version, "-v"),
+            "Max CPUs =##\nOnline CPUs =##\nThread## Interval:#####\n########:########:########",
+            "{version}"
+        );
+        for (words, threads, has_sum) in
+            [("-h 100000", 1, false), ("-h 100000 -t2", 2, false), ("-H 100000 -t2", 2, true)]
+        {
+            let expected = histogram(threads, has_sum, has_total);
+            assert_eq!(out_of(version, &format!("-q {words}")), expected, "{version} {words}");
+        }
+        assert_eq!(out_of(version, "-q -h 100000 --histfile=kept.txt"), "", "{version}");
+        let kept = std::fs::read_to_string(place.join("kept.txt")).unwrap();
+        assert!(kept.starts_with("# Histogram\n") && kept.contains("\n# Thread 0:"), "{kept}");
+    }
+    let broken = place.teiji("cyclictest --as-version 2.9 --laptop -t1 -a0 -q -b 1");
+    let trailer = broken.out.split_once('\n').unwrap().1;
+    let lines: Vec<&str> = trailer.lines().collect();
+    let id = lines[0].strip_prefix("# Thread Ids: ").unwrap().trim_start_matches('0');
+    assert_eq!((broken.code, lines.len()), (Some(0), 3), "{trailer}");
+    assert_eq!(lines[1], format!("# Break thread: {id}"));
+    assert!(lines[2].strip_prefix("# Break value: ").unwrap().parse::<u32>().unwrap() > 1);
+    let spikes = place.teiji("cyclictest --as-version 2.9 --laptop -t1 -a0 -q -l20 --spike=1").out;
+    let spikes = without_figures(spikes.split_once('\n').unwrap().1);
+    assert_eq!(spikes, "\nT:## Spike:########: TS:#############\nspikes =###\n");
+    let json = place.teiji("cyclictest --as-version 2.9 --laptop -t1 -a0 -q -l20 --json=-").out;
+    let json = json.split("\nT: 0").next().unwrap();
+    let read: serde_json::Value = serde_json::from_str(json).unwrap();
+    assert_eq!(read["rt_test_version:"], "2.90");
+    let keys = |of: &serde_json::Value| -> Vec<String> {
+        let mut keys: Vec<String> = of.as_object().unwrap().keys().cloned().collect();
+        keys.sort();
+        keys
+    };
+    assert_eq!(keys(&read["thread"]["0"]), ["avg", "cpu", "cycles", "max", "min", "node"]);
+    assert_eq!(
+        keys(&read),
+        [
+            "cmdline:",
+            "end_time",
+            "file_version",
+            "num_threads",
+            "resolution_in_ns",
+            "return_code",
+            "rt_test_version:",
+            "start_time",
+            "sysinfo",
+            "thread"
+        ]
+    );
+}
