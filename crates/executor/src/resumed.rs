@@ -55,7 +55,7 @@ fn difference(setting: &str, recorded: String, planned: String) -> Option<Differ
 }
 
 /// A run's settings as they are written.
-fn settings(run: &Run) -> [(&'static str, String); 15] {
+fn settings(run: &Run) -> [(&'static str, String); 16] {
     let or_none = |time: Option<Nanos>| time.map_or_else(none, |time| time.to_string());
     let (samples, duration) = match run.length {
         Length::Samples(samples) => (samples.to_string(), none()),
@@ -78,6 +78,7 @@ fn settings(run: &Run) -> [(&'static str, String); 15] {
         ("aligned", or_none(run.aligned_ns)),
         ("warmup", run.warmup_ns.to_string()),
         ("break-above", or_none(run.break_above_ns)),
+        ("explain", or_none(run.explain_above_ns)),
         ("catch-up", (run.overrun_policy == OverrunPolicy::CatchUp).to_string()),
         ("no-dma-latency", (!run.hold_dma_latency).to_string()),
         ("no-sync", (!run.sync).to_string()),

@@ -294,9 +294,9 @@ impl<'a> Accountant<'a> {
             off_at: off.as_ref().map(describe),
             on_at: on.as_ref().map(describe),
             off_before_ns: off.and_then(|off| self.before_planned(off.at)),
-            other_cpu: None,
             mostly,
             sources,
+            ..Part::default()
         }
     }
 

@@ -444,6 +444,7 @@ impl Output {
                 aligned_ns: None,
                 warmup_ns: Nanos::ZERO,
                 break_above_ns: None,
+                explain_above_ns: None,
                 overrun_policy: OverrunPolicy::Skip,
                 hold_dma_latency: false,
                 sync: false,

@@ -7,9 +7,11 @@
 //! closed. So the guard has nothing to restore that could fail, and a killed program gives the
 //! state back as well.
 
-use crate::HostRoot;
+use crate::{HostRoot, proc_stat};
 use model::{NotHeld, Warning};
+use plan::CpuId;
 use rustix::fs::OFlags;
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -62,6 +64,32 @@ impl HostRoot {
     /// CPU halts in the same way whatever latency is asked for.
     pub fn has_idle_states(&self) -> bool {
         self.path("sys/devices/system/cpu/cpu0/cpuidle/state0").exists()
+    }
+}
+
+impl HostRoot {
+    /// How long leaving an idle state of this CPU takes at most, µs, as the kernel's table has it:
+    /// of those that are not disabled. None where there is no table.
+    pub fn idle_exit_us(&self, cpu: CpuId) -> Option<u64> {
+        let folder = format!("sys/devices/system/cpu/cpu{cpu}/cpuidle");
+        let number = |state: &str, file: &str| {
+            self.text(&format!("{folder}/{state}/{file}")).ok()?.trim().parse::<u64>().ok()
+        };
+        let states = std::fs::read_dir(self.path(&folder)).ok()?.flatten();
+        let names = states.filter_map(|state| state.file_name().into_string().ok());
+        names
+            .filter(|state| number(state, "disable") != Some(1))
+            .filter_map(|state| number(&state, "latency"))
+            .max()
+    }
+
+    /// The time that a hypervisor has had of each CPU, ms.
+    pub fn stolen_ms(&self) -> BTreeMap<CpuId, u64> {
+        let text = self.text("proc/stat").unwrap_or_default();
+        let cpus = proc_stat::parse(&text, &mut Vec::new());
+        let stolen =
+            |(cpu, times): (CpuId, BTreeMap<String, u64>)| Some((cpu, *times.get("steal")?));
+        cpus.into_iter().filter_map(stolen).collect()
     }
 }
 

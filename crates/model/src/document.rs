@@ -168,6 +168,46 @@ pub struct Instrument {
     /// The co-kernel that the threads ran on; absent where they ran on Linux.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub co_kernel: Option<CoKernel>,
+    /// The kernel's events that were recorded meanwhile; absent where none were.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub watched: Option<Watched>,
+}
+
+/// How the measured CPUs were watched by the kernel's events, and what that cost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watched {
+    /// The events that were recorded, such as `sched/sched_switch`.
+    pub events: Vec<String>,
+    /// Those that this kernel does not have.
+    pub lacking: Vec<String>,
+    /// What the kernel kept of each CPU, KiB.
+    pub buffer_kib: u64,
+    /// Latencies above the threshold, whether explained or not.
+    pub above: u64,
+    /// Those that have an account in `explain.json`.
+    pub accounted: u64,
+    /// Those whose events were overwritten before they were read.
+    pub overwritten: u64,
+    /// Those that came while events were not recorded, to see what recording costs.
+    pub unwatched: u64,
+    /// Latencies while events were recorded, and while not; null where there were too few.
+    pub cost: Option<WatchCost>,
+}
+
+/// Latencies with events recorded and without, in turns within the same run, ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchCost {
+    pub with: WatchedLatencies,
+    pub without: WatchedLatencies,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchedLatencies {
+    pub samples: u64,
+    /// To 1 %.
+    pub p50_ns: i64,
+    /// To 1 %.
+    pub p99_ns: i64,
 }
 
 /// A real-time kernel beside Linux.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where latencies of the lab went: what `teiji explain` found, as `explain.json` keeps it beside a
-//! recording.
+//! Where latencies went, as `explain.json` keeps it beside a recording: in the lab from the
+//! instructions that were executed, elsewhere from the events that the kernel traced meanwhile.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,8 +13,10 @@ pub const EXPLAINED_VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explained {
     pub version: u32,
-    /// Samples that were made again, and were identical.
-    pub identical_samples: u64,
+    /// Samples that were made again in the lab, and were identical; none where all accounts are
+    /// from events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identical_samples: Option<u64>,
     /// The largest latency first.
     pub accounts: Vec<Account>,
 }
@@ -32,6 +34,19 @@ pub struct Account {
     /// Which functions ran when.
     #[serde(default, skip_serializing_if = "Timeline::is_empty")]
     pub timeline: Timeline,
+}
+
+/// How a part is known, where it is not from the instructions that were executed. The stronger
+/// first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// An event of the kernel at its beginning and another at its end.
+    Traced,
+    /// What ran is known from events, and why it ran so long is not.
+    Inferred,
+    /// A counter of the machine moved meanwhile.
+    Counted,
 }
 
 /// What the processor did in a part of a latency.
@@ -64,6 +79,10 @@ pub enum PartKind {
     Return,
     /// The measuring thread in its own code: it reads the clock.
     Thread,
+    /// The thread was moved to another CPU.
+    Migration,
+    /// The hypervisor ran something else, as far as its count of steal time moved.
+    Hypervisor,
     /// Not seen.
     #[default]
     Unattributed,
@@ -81,11 +100,20 @@ pub struct Part {
     /// The kernel's function that all or most of it was in, or its address if it has no symbol;
     /// null outside the kernel and where several had a share.
     pub function: Option<String>,
+    /// The interrupt or softirq by its name in /proc, where that is what is known of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// What called that, innermost first, as far as it was seen, up to the interrupt or the system
     /// call.
     pub called_by: Vec<String>,
     /// The running task's name; null if it is not known.
     pub task: Option<String>,
+    /// That task's real-time priority, 1 to 99, where it is known to have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u8>,
+    /// How it is known; absent where it is from instructions, and of what is not attributed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
     /// Of a change to another thread, that thread's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_task: Option<String>,
@@ -253,22 +281,30 @@ impl Timeline {
     }
 }
 
+impl Part {
+    /// What it was in: a function, an interrupt or a softirq; where nothing of these is known, the
+    /// task that ran.
+    pub fn place(&self) -> Option<&str> {
+        let of_events = self.evidence.and(self.name.as_deref().or(self.task.as_deref()));
+        self.function.as_deref().or(of_events)
+    }
+}
+
 impl Account {
     /// The parts of that cause, in order; what they do not have in common is not true of all of it.
     pub fn parts_of_cause(&self) -> Vec<&Part> {
         let Some((cause, _)) = self.cause() else { return Vec::new() };
-        let is_one = |part: &&Part| (part.kind, &part.function) == (cause.kind, &cause.function);
+        let is_one = |part: &&Part| (part.kind, part.place()) == (cause.kind, cause.place());
         self.parts.iter().filter(is_one).collect()
     }
 
-    /// What most of the latency was: parts of one kind in one function count together.
+    /// What most of the latency was: parts of one kind in one place count together.
     pub fn cause(&self) -> Option<(&Part, u64)> {
         let mut sums: BTreeMap<(PartKind, Option<&str>), u64> = BTreeMap::new();
         for part in &self.parts {
-            *sums.entry((part.kind, part.function.as_deref())).or_default() += part.length_ns;
+            *sums.entry((part.kind, part.place())).or_default() += part.length_ns;
         }
-        let sum =
-            |part: &Part| sums.get(&(part.kind, part.function.as_deref())).copied().unwrap_or(0);
+        let sum = |part: &Part| sums.get(&(part.kind, part.place())).copied().unwrap_or(0);
         // The longest of them stands for all.
         self.parts
             .iter()
@@ -283,6 +319,9 @@ pub struct Cause {
     /// What the processor did.
     pub kind: PartKind,
     pub function: Option<String>,
+    /// Where no function is known, what else of the parts is: [`Part::place`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     pub count: u64,
     /// The largest of them, ns.
     pub worst_ns: u64,
@@ -292,23 +331,30 @@ pub struct Cause {
     pub example: (usize, u64),
 }
 
+impl Cause {
+    /// Whether it is the same one, of other latencies.
+    pub fn is(&self, other: &Cause) -> bool {
+        let named = |cause: &Cause| (cause.kind, cause.function.clone(), cause.place.clone());
+        named(self) == named(other)
+    }
+}
+
 /// The causes of these latencies, the one with the largest first.
 pub fn causes(accounts: &[Account]) -> Vec<Cause> {
     let mut causes: Vec<Cause> = Vec::new();
     for account in accounts {
         let Some((part, part_ns)) = account.cause() else { continue };
-        let known = causes
-            .iter_mut()
-            .find(|cause| cause.kind == part.kind && cause.function == part.function);
+        let place = || part.place().map(str::to_owned);
         let this = Cause {
             kind: part.kind,
             function: part.function.clone(),
+            place: part.function.is_none().then(place).flatten(),
             count: 1,
             worst_ns: account.latency_ns,
             worst_part_ns: part_ns,
             example: (account.thread, account.activation),
         };
-        match known {
+        match causes.iter_mut().find(|cause| cause.is(&this)) {
             Some(cause) if cause.worst_ns < this.worst_ns => {
                 *cause = Cause { count: cause.count + 1, ..this }
             }
@@ -317,7 +363,8 @@ pub fn causes(accounts: &[Account]) -> Vec<Cause> {
         }
     }
     causes.sort_by(|one, other| {
-        other.worst_ns.cmp(&one.worst_ns).then_with(|| one.function.cmp(&other.function))
+        let place = |cause: &Cause| (cause.function.clone(), cause.place.clone());
+        other.worst_ns.cmp(&one.worst_ns).then_with(|| place(one).cmp(&place(other)))
     });
     causes
 }
@@ -335,16 +382,7 @@ mod tests {
                 begin_ns: begin_ns - length_ns,
                 length_ns: *length_ns,
                 function: Some((*function).to_owned()),
-                called_by: Vec::new(),
-                task: None,
-                next_task: None,
-                interrupted: None,
-                off_at: None,
-                on_at: None,
-                off_before_ns: None,
-                other_cpu: None,
-                mostly: Vec::new(),
-                sources: Sources::default(),
+                ..Part::default()
             }
         });
         let parts: Vec<Part> = parts.collect();

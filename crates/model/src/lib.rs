@@ -39,11 +39,14 @@ pub use anonymous::{Anonymiser, Console, Pseudonyms};
 pub use changes::{Changes, CpuTimeChange, EventChange, FactChange, changes};
 pub use checks::{CheckText, check_text};
 pub use contradictions::{Contradiction, contradictions};
-pub use document::{CoKernel, Document, End, FORMAT, Instrument, State, VERSION};
+pub use document::{
+    CoKernel, Document, End, FORMAT, Instrument, State, VERSION, WatchCost, Watched,
+    WatchedLatencies,
+};
 pub use examined::{Examined, Pool};
 pub use explained::{
-    Account, Cause, EXPLAINED, EXPLAINED_VERSION, Explained, FunctionTime, Inlined, OtherCpu, Part,
-    PartKind, Source, Sources, Span, Timeline, causes,
+    Account, Cause, EXPLAINED, EXPLAINED_VERSION, Evidence, Explained, FunctionTime, Inlined,
+    OtherCpu, Part, PartKind, Source, Sources, Span, Timeline, causes,
 };
 pub use fair_server::{FairServer, kernel_version};
 pub use host_facts::{

@@ -56,6 +56,8 @@ pub enum Warning {
         /// The longest time from a write until it was on the disk.
         max_delay_ns: Nanos,
     },
+    /// The kernel's events could not be recorded, so nothing is explained.
+    NotWatched { error: String },
     /// The clock that threads follow was set while they measured.
     ClockStepped {
         clock: String,

@@ -87,6 +87,10 @@ pub struct Run {
     /// A latency above this ends the run, ns.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub break_above_ns: Option<Nanos>,
+    /// The kernel's events are recorded meanwhile, and each latency above this is explained by
+    /// them, ns.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub explain_above_ns: Option<Nanos>,
     /// What happens after an overrun.
     pub overrun_policy: OverrunPolicy,
     /// Whether /dev/cpu_dma_latency is held at 0 meanwhile.
@@ -165,6 +169,7 @@ impl Run {
             aligned_ns: None,
             warmup_ns: Nanos::ZERO,
             break_above_ns: None,
+            explain_above_ns: None,
             overrun_policy: OverrunPolicy::Skip,
             hold_dma_latency: false,
             sync: true,
@@ -290,14 +295,16 @@ impl Run {
         let duration =
             if let Length::DurationNs(duration) = self.length { duration } else { Nanos::ZERO };
         let settle = if let Settle::ForNs(time) = self.settle { time } else { Nanos::ZERO };
-        let (aligned, break_above) =
-            (self.aligned_ns.unwrap_or_default(), self.break_above_ns.unwrap_or_default());
+        let [aligned, break_above, explain] =
+            [self.aligned_ns, self.break_above_ns, self.explain_above_ns]
+                .map(Option::unwrap_or_default);
         for (what, setting, asked, limit) in [
             ("a run", "duration", duration, Nanos::LONGEST),
             ("a warm-up", "warmup", self.warmup_ns, MAX_BEFORE),
             ("a settling time", "settle", settle, MAX_BEFORE),
             ("a shift between the starts of threads", "aligned", aligned, MAX_INTERVAL),
             ("a latency to stop at", "break-above", break_above, Nanos::LONGEST),
+            ("a latency to explain", "explain", explain, Nanos::LONGEST),
         ] {
             if asked > limit {
                 return Err(RunError::Time { what, setting, asked, limit });

@@ -93,8 +93,11 @@ mod tests {
     fn what_was_explained_is_read_back() {
         let place = tempfile::tempdir().unwrap();
         assert_eq!(read_explained(place.path()).unwrap(), None);
-        let explained =
-            Explained { version: EXPLAINED_VERSION, identical_samples: 3, accounts: Vec::new() };
+        let explained = Explained {
+            version: EXPLAINED_VERSION,
+            identical_samples: Some(3),
+            accounts: Vec::new(),
+        };
         write_explained(place.path(), &explained).unwrap();
         assert_eq!(read_explained(place.path()).unwrap(), Some(explained.clone()));
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);

@@ -38,7 +38,7 @@ mod synthetic;
 pub use charts::options::{AxisScale, ChartOptions, Heights, OverTime};
 pub use compare::{Comparisons, Repeats};
 pub use csv_rows::csv_cell;
-pub use explained::{compared_causes, explained_text, timeline_svg};
+pub use explained::{compared_causes, explained_text, timeline_svg, watched_text};
 pub use foreign_text::shown;
 pub use format::{counted_in_english, exact_micros, latency};
 pub use gate::GateReport;

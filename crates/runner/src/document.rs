@@ -79,6 +79,7 @@ pub(crate) fn instrument(
         // Set when the run has ended: until then nothing is to cost a guest another instruction.
         virtual_time: false,
         co_kernel: order.probe.co_kernel().cloned(),
+        watched: None,
     }
 }
 

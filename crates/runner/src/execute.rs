@@ -5,6 +5,7 @@ use crate::conditions::Conditions;
 use crate::live::Progress;
 use crate::prepared_run::PreparedRun;
 use crate::recorder::{Recorder, RowSink, Tracks};
+use crate::watcher::Watcher;
 use crate::{Signals, document, machine_check};
 use host::{HostRoot, ProcessTimes};
 use load::{Loads, StartError};
@@ -126,6 +127,17 @@ pub fn execute(
     }
     let poll = if observer.observes() { observer.every() } else { POLL };
     let slots = measurement.consumers.iter().map(probe::Consumer::slots).max().unwrap_or(0);
+    // Its buffers and its events are made before the threads are let go.
+    let threads: Vec<i32> = measurement.threads().map(|pid| pid.as_raw_nonzero().get()).collect();
+    let width = order.statement.columns.len();
+    let watcher = Watcher::start(&order.run, &threads, &host, width).transpose();
+    let (watcher, mut sinks) = match watcher {
+        Ok(watcher) => watcher.map(|(watcher, sink)| (watcher, vec![sink])).unzip(),
+        Err(error) => {
+            document.warnings.push(Warning::NotWatched { error: error.to_string() });
+            (None, None)
+        }
+    };
     let not_interrupted = || if cancelled() { Err(RunnerError::Interrupted) } else { Ok(()) };
     let mut prepare = || -> Result<(Nanos, Recorder), RunnerError> {
         folder.begin(&document)?;
@@ -136,7 +148,8 @@ pub fn execute(
         let consumers = std::mem::take(&mut measurement.consumers);
         let no_thread = |does| move |source| RunnerError::Thread { does, source };
         let shown = observer.observes();
-        let tracks = Tracks::new(&folder, &document, consumers, shown, observer.rows());
+        let beside = sinks.take().into_iter().flatten().chain(observer.rows()).collect();
+        let tracks = Tracks::new(&folder, &document, consumers, shown, beside);
         let mut tracks = tracks.map_err(no_thread("forces samples to the disk"))?;
         let open = |first| {
             not_interrupted()?;
@@ -149,9 +162,11 @@ pub fn execute(
         };
         let begin = plan_start(&measurement, open, || Ok(folder.put_in_place()?))?;
         let recorder = Recorder::start(tracks, poll).map_err(no_thread("records samples"))?;
-        let threads: Vec<i32> =
-            measurement.threads().map(|pid| pid.as_raw_nonzero().get()).collect();
-        observer.begun(&threads, &measurement.starts(begin), conditions.dma_latency_held());
+        let starts = measurement.starts(begin);
+        if let Some(watcher) = &watcher {
+            watcher.begins(&order.run, &threads, &starts);
+        }
+        observer.begun(&threads, &starts, conditions.dma_latency_held());
         measurement.begin(begin);
         loads.measured_from(begin);
         Ok((begin, recorder))
@@ -169,12 +184,23 @@ pub fn execute(
     observe.until_the_end(&measurement, &recorder, &mut loads);
     let results = measurement.join();
     let ended = Monotonic.now();
+    watcher.iter().for_each(Watcher::freeze);
     // While the loads still run: killing them is work that no activation met.
     document.host.after = Some(snapshot(&host));
     // While a program that is measured still runs.
     machine_check::see_program(&mut machine_check, order, &host);
     let children_ms = host.waited_for_ms(own).saturating_sub(processes_before.waited_for_ms);
     let tracks = recorder.stop()?;
+    match watcher.map(Watcher::end) {
+        Some(Ok((explained, watched))) => {
+            recording::write_explained(folder.path(), &explained)?;
+            document.instrument.watched = Some(watched);
+        }
+        Some(Err(error)) => {
+            document.warnings.push(Warning::NotWatched { error: error.to_string() });
+        }
+        None => {}
+    }
     drop(nice_boost);
     drop(conditions);
 

@@ -25,6 +25,7 @@ mod rights;
 mod signals;
 mod syncer;
 mod unrecorded;
+mod watcher;
 
 pub use execute::{ProgressObserver, RunnerError, execute};
 pub use interval::{TooShort, try_interval};

@@ -123,7 +123,7 @@ pub(crate) struct Tracks {
     tracks: Vec<Track>,
     flushed: Nanos,
     shown: bool,
-    beside: Option<RowSink>,
+    beside: Vec<RowSink>,
     syncer: Option<Syncer>,
     /// The first thing that kept a sample from the disk. From then on nothing is written any more.
     failed: Option<RecordingError>,
@@ -150,7 +150,7 @@ impl Tracks {
         document: &Document,
         consumers: Vec<Consumer>,
         shown: bool,
-        beside: Option<RowSink>,
+        beside: Vec<RowSink>,
     ) -> io::Result<Self> {
         let track = |consumer| Track { consumer, writer: None, known_files: 0, tally: None };
         let mut syncer = None;
@@ -195,7 +195,7 @@ impl Tracks {
             self.flushed = now;
         }
         for (thread, track) in self.tracks.iter_mut().enumerate() {
-            let beside = self.beside.as_mut();
+            let beside = &mut self.beside;
             let mut failed = track.drain(self.failed.is_none(), thread, beside).err();
             if flush && failed.is_none() && self.failed.is_none() {
                 failed = track.writer.as_mut().and_then(|writer| writer.flush().err());
@@ -268,16 +268,14 @@ impl Track {
         &mut self,
         write: bool,
         thread: usize,
-        mut beside: Option<&mut RowSink>,
+        beside: &mut [RowSink],
     ) -> Result<(), RecordingError> {
         let Track { consumer, writer, tally, .. } = self;
         consumer.drain(|first, values| {
             if let Some(tally) = tally {
                 tally.add_rows(first, values);
             }
-            if let Some(beside) = &mut beside {
-                beside(thread, first, values);
-            }
+            beside.iter_mut().for_each(|sink| sink(thread, first, values));
             match writer {
                 Some(writer) if write => writer.extend(first, values),
                 _ => Ok(()),
@@ -296,7 +294,7 @@ mod tests {
             tracks: Vec::new(),
             flushed: Nanos::ZERO,
             shown: false,
-            beside: None,
+            beside: Vec::new(),
             syncer: None,
             failed: None,
         };

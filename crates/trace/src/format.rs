@@ -8,6 +8,14 @@ pub struct Format {
     /// Its number, which is the first field of each event.
     pub id: u16,
     fields: Vec<(String, Field)>,
+    texts: Vec<(String, TextField)>,
+}
+
+/// Where a text lies: in so many bytes of the event, or somewhere behind, which a number says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextField {
+    Fixed { offset: usize, size: usize },
+    Elsewhere(Field),
 }
 
 /// Where a whole number lies.
@@ -27,7 +35,17 @@ impl Format {
             .filter_map(|line| line.trim().strip_prefix("field:"))
             .filter_map(field)
             .collect();
-        Some(Format { id, fields })
+        let texts = text
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("field:"))
+            .filter_map(text_field)
+            .collect();
+        Some(Format { id, fields, texts })
+    }
+
+    /// A field that is a text.
+    pub fn text(&self, name: &str) -> Option<TextField> {
+        self.texts.iter().find(|(known, _)| known == name).map(|(_, field)| *field)
     }
 
     /// A field that is a whole number.
@@ -47,6 +65,35 @@ fn field(text: &str) -> Option<(String, Field)> {
     let (offset, size, is_signed) = (value("offset")?, value("size")?, value("signed")? == 1);
     let name = declared.rsplit([' ', '*']).next()?;
     Some((name.split('[').next()?.to_owned(), Field { offset, size, is_signed }))
+}
+
+fn text_field(text: &str) -> Option<(String, TextField)> {
+    let declared = text.split(';').next()?;
+    let (name, field) = field(text)?;
+    let field = if declared.starts_with("__data_loc char[]") {
+        TextField::Elsewhere(field)
+    } else if declared.starts_with("char ") && declared.ends_with(']') {
+        TextField::Fixed { offset: field.offset, size: field.size }
+    } else {
+        return None;
+    };
+    Some((name, field))
+}
+
+impl TextField {
+    /// Its bytes in an event, up to the first 0. None where the event is shorter.
+    pub fn of(self, event: &[u8]) -> Option<&[u8]> {
+        let (offset, size) = match self {
+            TextField::Fixed { offset, size } => (offset, size),
+            // Of 32 bits, half says where and half how long.
+            TextField::Elsewhere(place) => {
+                let place = u32::try_from(place.of(event)? & 0xffff_ffff).ok()?;
+                (usize::try_from(place & 0xffff).ok()?, usize::try_from(place >> 16).ok()?)
+            }
+        };
+        let bytes = event.get(offset..offset.checked_add(size)?)?;
+        bytes.split(|byte| *byte == 0).next()
+    }
 }
 
 impl Field {
@@ -91,5 +138,23 @@ mod tests {
             (None, None, None)
         );
         assert_eq!(Format::parse("name: x\n"), None);
+    }
+
+    #[test]
+    fn texts_of_an_event() {
+        let format = Format::parse(
+            "ID: 5\n\tfield:char comm[4];\toffset:8;\tsize:4;\tsigned:0;\n\tfield:__data_loc \
+             char[] name;\toffset:12;\tsize:4;\tsigned:0;\n\tfield:int \
+             irq;\toffset:0;\tsize:4;\tsigned:1;\n",
+        )
+        .unwrap();
+        let mut event = *b"........ab\0x....eth0\0";
+        event[12..16].copy_from_slice(&(16_u32 | 5 << 16).to_ne_bytes());
+        let of = |name, event: &[u8]| format.text(name)?.of(event).map(<[u8]>::to_vec);
+        assert_eq!(of("comm", &event), Some(b"ab".to_vec()));
+        assert_eq!(of("name", &event), Some(b"eth0".to_vec()));
+        // What an event says of itself is not believed.
+        event[12..16].copy_from_slice(&(16_u32 | 50 << 16).to_ne_bytes());
+        assert_eq!((of("name", &event), of("irq", &event)), (None, None));
     }
 }

@@ -11,6 +11,8 @@
 //! instance of anybody else, and a knob while anybody else uses it.
 #![forbid(unsafe_code)]
 
+mod account;
+mod events;
 mod format;
 mod hwlat;
 mod journal;
@@ -21,8 +23,11 @@ mod reader;
 mod session;
 mod timerlat;
 mod tracefs;
+mod watch;
 
-pub use format::{Field, Format};
+pub use account::{Beside, Spike, account};
+pub use events::{Event, NameId, Names, Recorded, Task, What};
+pub use format::{Field, Format, TextField};
 pub use hwlat::Gap;
 pub use line::{Line, Text};
 pub use raw::{Raw, RawReader};
@@ -30,6 +35,7 @@ pub use reader::Reader;
 pub use session::Session;
 pub use timerlat::{Context, TimerLatency};
 pub use tracefs::Tracefs;
+pub use watch::{Watch, Window};
 
 use std::io;
 use std::path::PathBuf;

@@ -52,6 +52,7 @@ impl Anonymiser<'_> {
             aligned_ns: _,
             warmup_ns: _,
             break_above_ns: _,
+            explain_above_ns: _,
             overrun_policy: _,
             hold_dma_latency: _,
             sync: _,

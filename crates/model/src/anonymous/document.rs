@@ -125,6 +125,8 @@ impl Anonymiser<'_> {
             ring_slots: _,
             start_to_first_activation_ns: _,
             virtual_time: _,
+            // Events of the kernel, and numbers.
+            watched: _,
         } = instrument;
         *clock = self.sentence(clock);
         if let Some(CoKernel { name, version, gravity, abi: _, chosen: _ }) = co_kernel {

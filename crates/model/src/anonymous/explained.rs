@@ -18,6 +18,7 @@ impl Anonymiser<'_> {
 
     fn part(&self, part: &mut Part) {
         let Part {
+            name,
             task,
             next_task,
             other_cpu,
@@ -32,7 +33,11 @@ impl Anonymiser<'_> {
             off_at: _,
             on_at: _,
             off_before_ns: _,
+            priority: _,
+            evidence: _,
         } = part;
+        // Of an interrupt it says what is built in.
+        each(name, |name| self.ours("interrupt", name));
         let of_other = other_cpu
             .iter_mut()
             .filter_map(|OtherCpu { task, function: _, called_by: _ }| task.as_mut());

@@ -84,6 +84,7 @@ impl Anonymiser<'_> {
             Warning::SourceContradicts { place, stated, found } => {
                 each([place, stated, found], |text| self.ours("value", text));
             }
+            Warning::NotWatched { error } => *error = self.sentence(error),
             // Numbers alone. Each field is named, so that one more asks whether it is a name.
             Warning::MemoryNotLocked { reason: MemoryNotLocked::LimitBytes(_) }
             | Warning::RealTimeTimeout { after_ns: _ }

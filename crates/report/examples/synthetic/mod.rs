@@ -171,6 +171,7 @@ impl Synthetic {
                 start_to_first_activation_ns: Some(3_214_000),
                 virtual_time: false,
                 co_kernel: None,
+                watched: None,
             },
             warnings: vec![Warning::DiskSlow { max_delay_ns: Nanos::from_millis(700) }],
             threads: threads

@@ -242,7 +242,7 @@ fn a_page_shows_it_where_something_was_explained() {
     let options = ChartOptions::default();
     let explained = Explained {
         version: EXPLAINED_VERSION,
-        identical_samples: 3,
+        identical_samples: Some(3),
         accounts: vec![spike(1), spike(2)],
     };
     for language in Language::ALL {

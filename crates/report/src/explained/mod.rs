@@ -15,7 +15,8 @@ use crate::format::{self, count, exact_micros};
 use crate::language::{Language, in_language, texts, tr};
 use crate::sections::lab::time_of;
 use crate::terminal::text::{WIDTH, columns, left, right, wrapped};
-use model::{Account, Cause, Lab, causes};
+use model::{Account, Cause, Lab, WatchCost, Watched, causes};
+use plan::Nanos;
 
 const GAP: &str = "  ";
 /// Latencies of which each is a sentence.
@@ -61,6 +62,50 @@ pub fn explained_text(accounts: &[Account], lab: Option<&Lab>, language: Languag
     })
 }
 
+/// The same of accounts from the kernel's events, with how many latencies have none, and what
+/// watching cost.
+pub fn watched_text(
+    accounts: &[Account],
+    watched: &Watched,
+    above: Nanos,
+    language: Language,
+) -> String {
+    let explained = explained_text(accounts, None, language);
+    in_language(language, || {
+        let mut out = explained;
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        let latencies = |count: u64| format::counted(count, texts::n_latencies);
+        let Watched { above: all, accounted, overwritten, unwatched, .. } = watched;
+        let line = tr!(
+            latencies_above_accounted,
+            latencies = latencies(*all),
+            above,
+            accounted = count(*accounted)
+        );
+        wrapped(&mut out, "", &line);
+        if *overwritten > 0 {
+            wrapped(&mut out, "", &tr!(latencies_overwritten, latencies = latencies(*overwritten)));
+        }
+        if *unwatched > 0 {
+            wrapped(&mut out, "", &tr!(latencies_unwatched, latencies = latencies(*unwatched)));
+        }
+        if let Some(WatchCost { with, without }) = &watched.cost {
+            let micros = |ns: i64| exact_micros(ns);
+            let line = tr!(
+                watching_cost,
+                p50_with = micros(with.p50_ns),
+                p50_without = micros(without.p50_ns),
+                p99_with = micros(with.p99_ns),
+                p99_without = micros(without.p99_ns)
+            );
+            wrapped(&mut out, "", &line);
+        }
+        out
+    })
+}
+
 /// The functions of one latency as a picture, SVG.
 pub fn timeline_svg(account: &Account, language: Language) -> String {
     in_language(language, || timeline(account, Heading::Own))
@@ -80,11 +125,7 @@ pub fn compared_causes(
         let mut out = String::new();
         let ((one, of_one), (other, of_other)) =
             ((one.0, causes(one.1)), (other.0, causes(other.1)));
-        let same = |cause: &Cause, all: &[Cause]| {
-            all.iter()
-                .find(|other| (other.kind, &other.function) == (cause.kind, &cause.function))
-                .cloned()
-        };
+        let same = |cause: &Cause, all: &[Cause]| all.iter().find(|other| other.is(cause)).cloned();
         let named = |cause: &Cause| {
             tr!(
                 cause_largest_time_us,

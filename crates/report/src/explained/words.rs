@@ -4,7 +4,7 @@
 use crate::alike::grouped;
 use crate::format::{self, exact_micros};
 use crate::language::{texts, tr};
-use model::{Account, Cause, Inlined, OtherCpu, Part, PartKind, Source};
+use model::{Account, Cause, Evidence, Inlined, OtherCpu, Part, PartKind, Source};
 
 /// Callers that a sentence names; the table's details name all that are known.
 const CALLERS: usize = 3;
@@ -25,6 +25,8 @@ pub(crate) fn kind_name(kind: PartKind) -> &'static str {
         PartKind::Switch => texts::context_switch,
         PartKind::Return => texts::return_to_user_space,
         PartKind::Thread => texts::the_thread_itself,
+        PartKind::Migration => texts::migration,
+        PartKind::Hypervisor => texts::hypervisor_ran,
         PartKind::Unattributed => texts::not_attributed,
     }
     .said()
@@ -112,9 +114,11 @@ pub(crate) fn sentence(account: &Account) -> String {
     let parts = account.parts_of_cause();
     let what = tr!(what_for_time_us, what = kind_name(part.kind), time = micros(sum));
     let source = of_all(&parts, |part| part.sources.function.as_ref());
-    let place = part.function.as_ref().map_or_else(String::new, |function| {
-        tr!(in_function, function = located(function, source))
-    });
+    let place = match (&part.function, &part.name) {
+        (Some(function), _) => tr!(in_function, function = located(function, source)),
+        (None, Some(name)) => tr!(in_function, function = name),
+        (None, None) => String::new(),
+    };
     let callers = callers(&parts);
     let callers = if callers.is_empty() {
         String::new()
@@ -146,9 +150,23 @@ pub(crate) fn part_rows(account: &Account) -> Vec<[String; 4]> {
     let row = |part: &Part| {
         let times = [part.begin_ns, part.length_ns].map(micros);
         let [begin, length] = times;
-        [begin, length, kind_name(part.kind).to_owned(), place(part)]
+        [begin, length, kind_of(part), place(part)]
     };
     account.parts.iter().map(row).collect()
+}
+
+/// What the processor did, marked where that is inferred from what ran.
+fn kind_of(part: &Part) -> String {
+    let what = kind_name(part.kind);
+    match part.evidence {
+        Some(Evidence::Inferred) => tr!(inferred_part, what),
+        _ => what.to_owned(),
+    }
+}
+
+/// A task, and its priority where it has one in real time.
+fn task_of(task: &str, part: &Part) -> String {
+    part.priority.map_or_else(|| task.to_owned(), |priority| tr!(at_priority, task, priority))
 }
 
 /// The function of a part and its task, as far as they say something.
@@ -159,7 +177,7 @@ fn place(part: &Part) -> String {
         .map_or_else(String::new, |function| located(function, part.sources.function.as_ref()));
     let task = match (&part.task, &part.next_task) {
         (Some(from), Some(to)) => tr!(from_to, from, to),
-        (Some(task), None) => tr!(task_2, task),
+        (Some(task), None) => tr!(task_2, task = task_of(task, part)),
         (None, _) => String::new(),
     };
     let interrupted = part
@@ -169,7 +187,8 @@ fn place(part: &Part) -> String {
     let meanwhile = part.other_cpu.as_ref().and_then(|other| other.function.as_ref());
     let meanwhile =
         meanwhile.map_or_else(String::new, |function| tr!(that_cpu_in_function, function));
-    [function, interrupted, task, meanwhile]
+    let name = part.name.clone().unwrap_or_default();
+    [name, function, interrupted, task, meanwhile]
         .into_iter()
         .filter(|text| !text.is_empty())
         .collect::<Vec<_>>()
@@ -225,7 +244,7 @@ pub(crate) fn details(account: &Account) -> Vec<String> {
 
 pub(crate) fn cause_name(cause: &Cause) -> String {
     let what = kind_name(cause.kind);
-    match &cause.function {
+    match cause.function.as_ref().or(cause.place.as_ref()) {
         Some(function) => tr!(what_in_function, what, function),
         None => what.to_owned(),
     }

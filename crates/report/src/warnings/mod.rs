@@ -102,6 +102,7 @@ pub(crate) fn subject(warning: &Warning) -> String {
         | Warning::DmaLatencyNotHeld { .. }
         | Warning::IntervalShort { .. }
         | Warning::DiskSlow { .. }
+        | Warning::NotWatched { .. }
         | Warning::ClockStepped { .. }
         | Warning::ThreadUnresponsive { .. }
         | Warning::SamplesLost { .. }

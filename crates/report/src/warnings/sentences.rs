@@ -73,6 +73,9 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             tr!(disk_slow_seen, seconds = format!("{:.1}", max_delay_ns.as_secs_f64())),
             advice(texts::disk_slow_next),
         ),
+        Warning::NotWatched { error } => {
+            (tr!(not_watched), error.clone(), advice(texts::not_watched_next))
+        }
         Warning::ClockStepped { clock, forwards_ns, backwards_ns } => (
             tr!(clock_stepped, clock),
             tr!(

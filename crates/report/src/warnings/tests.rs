@@ -120,6 +120,7 @@ fn all() -> Vec<Warning> {
             cpu: CpuId(1),
         },
         Warning::DiskSlow { max_delay_ns: Nanos(1_250_000_000) },
+        Warning::NotWatched { error: text("the kernel's tracers are root's alone") },
         Warning::StreamUnreadable {
             from: text("/dev/rtf0"),
             records: 2,
@@ -318,7 +319,8 @@ fn kind(warning: &Warning) -> usize {
         Warning::SiblingsMeasured { .. } => 40,
         Warning::RealTimeTimeout { .. } => 41,
         Warning::SourceContradicts { .. } => 42,
-        Warning::Other { .. } => 43,
+        Warning::NotWatched { .. } => 43,
+        Warning::Other { .. } => 44,
     }
 }
 

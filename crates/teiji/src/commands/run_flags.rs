@@ -84,6 +84,20 @@ pub struct RunFlags {
         help_heading = WHEN,
     )]
     break_above: Option<Nanos>,
+    /// Record the kernel's events meanwhile, and explain each latency above TIME by them
+    /// [default of TIME: 50us]
+    ///
+    /// `teiji explain` shows the causes afterwards. Takes root.
+    #[arg(
+        long,
+        value_name = "TIME",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "50us",
+        value_parser = micros,
+        help_heading = WHAT,
+    )]
+    explain: Option<Nanos>,
     /// Let the threads run this long before recording begins
     #[arg(
         long,
@@ -301,6 +315,7 @@ impl RunFlags {
             aligned_ns: self.aligned,
             warmup_ns: self.warmup,
             break_above_ns: self.break_above,
+            explain_above_ns: self.explain,
             overrun_policy: if self.catch_up {
                 OverrunPolicy::CatchUp
             } else {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `teiji explain`: where the largest latencies of a recording of the lab went, to the ns.
+//! `teiji explain`: where the largest latencies of a recording went.
+//!
+//! A run with `--explain` has accounts from the kernel's events in its recording, which are shown
+//! (`watched.rs`). One of the lab is explained to the ns:
 //!
 //! The run is made again, twice, with a plugin in QEMU: the first time it shows when the wake-ups
 //! were, the second time it keeps what was executed before those that are asked for. Both must give
@@ -9,6 +12,7 @@ mod again;
 mod choose;
 mod show;
 mod source;
+mod watched;
 
 use crate::commands::lab::{AgainFlags, Show};
 use crate::commands::run_flags;
@@ -30,7 +34,7 @@ use std::time::Instant;
 
 #[derive(Default, clap::Args)]
 pub struct Args {
-    /// A recording made in the lab
+    /// A recording made with `measure --explain`, or in the lab
     #[arg(value_name = "REC")]
     recording: PathBuf,
     #[command(flatten)]
@@ -55,7 +59,7 @@ pub struct Args {
 #[derive(Default, clap::Args)]
 #[group(multiple = false)]
 struct Which {
-    /// The N with the largest latencies [default: 1]
+    /// The N with the largest latencies [default: 1 of the lab, otherwise all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_000))]
     worst: Option<u16>,
     /// This one, of the thread that was the later there [repeatable]
@@ -68,6 +72,9 @@ struct Which {
 
 pub fn run(args: &Args) -> CommandResult {
     let recorded = Recording::open(&args.recording).and_then(Recording::summarise)?;
+    if recorded.document.lab.is_none() {
+        return watched::show(args, &recorded);
+    }
     suits(&recorded)?;
     if args.vmlinux.is_some() {
         source::suits(&recorded)?;

@@ -56,7 +56,7 @@ impl Files {
         }
     }
 
-    fn write(&self, accounts: &[Account]) -> Result<(), Failure> {
+    pub(super) fn write(&self, accounts: &[Account]) -> Result<(), Failure> {
         let picture = self.svg.as_deref().zip(accounts.first());
         let picture = picture
             .map(|(path, worst)| (path, marked(&report::timeline_svg(worst, Language::English))));
@@ -77,7 +77,7 @@ impl Files {
 /// explained; none where not all of them were. What the samples contradict was not explained.
 pub fn kept_before(args: &Args, recorded: &Recorded, chosen: &Chosen) -> Option<Vec<Account>> {
     let before = recording::read_explained(&recorded.path).ok().flatten()?;
-    if before.identical_samples != recorded.samples() {
+    if before.identical_samples != Some(recorded.samples()) {
         return None;
     }
     let of = |sample: &usize| {
@@ -168,7 +168,7 @@ fn keep(recorded: &Recorded, accounts: &[Account]) -> Result<(), recording::Reco
     all.extend(before.into_iter().filter(is_new));
     let explained = Explained {
         version: EXPLAINED_VERSION,
-        identical_samples: recorded.samples(),
+        identical_samples: Some(recorded.samples()),
         accounts: kept(all),
     };
     recording::write_explained(&recorded.path, &explained)

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+use super::*;
+
+const OURS: i64 = 42;
+const SPIKE: Spike =
+    Spike { thread: 0, number: OURS, cpu: CpuId(0), activation: 7, planned: 1_000, woke: 2_000 };
+
+/// Events, from what they are made of: time, who ran, what.
+struct Made {
+    events: Vec<Event>,
+    names: Names,
+}
+
+impl Made {
+    fn new() -> Self {
+        let mut names = Names::default();
+        for (thread, name, priority) in [(OURS, "teiji-0", 9), (7, "hackbench", 120), (8, "hog", 4)]
+        {
+            names.see(thread, name.as_bytes(), priority);
+        }
+        Made { events: Vec::new(), names }
+    }
+
+    fn and(mut self, time: i64, by: i64, what: What) -> Self {
+        self.events.push(Event { time, by, what });
+        self
+    }
+
+    fn interrupt(mut self, time: i64, by: i64, name: &str, begins: bool) -> Self {
+        let name = self.names.id(name.as_bytes());
+        self.and(time, by, What::Interrupt { name, begins })
+    }
+
+    fn accounted(&self, beside: &Beside) -> Vec<(PartKind, u64, Option<String>)> {
+        let window = Window { events: self.events.clone(), names: &self.names, complete_from: 0 };
+        let account = account(&SPIKE, &window, beside);
+        let sum: u64 = account.parts.iter().map(|part| part.length_ns).sum();
+        assert_eq!(sum, account.latency_ns);
+        let mut end = 0;
+        for part in &account.parts {
+            assert_eq!(part.begin_ns, end);
+            end += part.length_ns;
+        }
+        let place = |part: &Part| part.place().map(str::to_owned);
+        account.parts.iter().map(|part| (part.kind, part.length_ns, place(part))).collect()
+    }
+}
+
+fn some(name: &str) -> Option<String> {
+    Some(name.to_owned())
+}
+
+#[test]
+fn a_wake_up_from_a_thread_that_is_not_preempted() {
+    let made = Made::new()
+        .and(500, 0, What::Switch { from: 0, to: 7 })
+        .interrupt(1_100, 7, "local timer", true)
+        .and(1_150, 7, What::Waking { thread: OURS })
+        .interrupt(1_200, 7, "local timer", false)
+        .and(1_900, 7, What::Switch { from: 7, to: OURS });
+    let expected = vec![
+        (PartKind::TimerPending, 100, some("hackbench")),
+        (PartKind::HardInterrupt, 100, some("local timer")),
+        (PartKind::PreemptionOff, 700, some("hackbench")),
+        (PartKind::Return, 100, some("teiji-0")),
+    ];
+    assert_eq!(made.accounted(&Beside::default()), expected);
+}
+
+#[test]
+fn what_runs_first_is_named_with_its_priority() {
+    let made = Made::new()
+        .and(500, 0, What::Switch { from: 0, to: 8 })
+        .interrupt(1_010, 8, "local timer", true)
+        .and(1_020, 8, What::Waking { thread: OURS })
+        .interrupt(1_030, 8, "local timer", false)
+        .interrupt(1_500, 8, "eth0", true)
+        .interrupt(1_600, 8, "eth0", false)
+        .and(1_600, 8, What::Softirq { vector: 3, begins: true })
+        .and(1_700, 8, What::Softirq { vector: 3, begins: false })
+        .and(1_990, 8, What::Switch { from: 8, to: OURS });
+    let expected = vec![
+        (PartKind::TimerPending, 10, some("hog")),
+        (PartKind::HardInterrupt, 20, some("local timer")),
+        (PartKind::OtherThread, 470, some("hog")),
+        (PartKind::HardInterrupt, 100, some("eth0")),
+        (PartKind::Softirq, 100, some("NET_RX")),
+        (PartKind::OtherThread, 290, some("hog")),
+        (PartKind::Return, 10, some("teiji-0")),
+    ];
+    assert_eq!(made.accounted(&Beside::default()), expected);
+    let window = Window { events: made.events.clone(), names: &made.names, complete_from: 0 };
+    let account = account(&SPIKE, &window, &Beside::default());
+    let (cause, sum) = account.cause().unwrap();
+    assert_eq!((cause.place(), cause.priority, sum), (Some("hog"), Some(95), 760));
+    assert_eq!(cause.evidence, Some(Evidence::Traced));
+}
+
+/// On some kernels switches out of idle are not recorded.
+#[test]
+fn a_switch_that_is_missing() {
+    let made = Made::new()
+        .and(500, 7, What::Switch { from: 7, to: 0 })
+        .interrupt(1_300, 0, "local timer", true)
+        .and(1_310, 0, What::Waking { thread: OURS })
+        .interrupt(1_400, 0, "local timer", false);
+    let beside = Beside { idle_exit_ns: 100, stolen_ns: 0 };
+    let expected = vec![
+        (PartKind::Unattributed, 200, None),
+        (PartKind::Idle, 100, some("idle")),
+        (PartKind::HardInterrupt, 100, some("local timer")),
+        (PartKind::LeavingIdle, 600, some("idle")),
+    ];
+    assert_eq!(made.accounted(&beside), expected);
+}
+
+#[test]
+fn the_hypervisor_gets_no_more_than_was_stolen() {
+    let made = Made::new()
+        .and(500, 7, What::Switch { from: 0, to: 7 })
+        .interrupt(1_800, 7, "local timer", true)
+        .and(1_850, 7, What::Waking { thread: OURS })
+        .interrupt(1_900, 7, "local timer", false)
+        .and(1_950, 7, What::Switch { from: 7, to: OURS });
+    let with = |stolen_ns| made.accounted(&Beside { stolen_ns, idle_exit_ns: 0 });
+    assert_eq!(with(0)[0], (PartKind::TimerPending, 800, some("hackbench")));
+    let expected =
+        [(PartKind::Hypervisor, 500, None), (PartKind::TimerPending, 300, some("hackbench"))];
+    assert_eq!(with(500)[..2], expected);
+    assert_eq!(with(5_000)[0], (PartKind::Hypervisor, 800, None));
+}
+
+#[test]
+fn what_was_overwritten_is_not_guessed() {
+    let made = Made::new().and(1_500, 7, What::Switch { from: 7, to: OURS });
+    let window = Window { events: made.events, names: &made.names, complete_from: 1_400 };
+    let account = account(&SPIKE, &window, &Beside::default());
+    let kinds: Vec<_> = account.parts.iter().map(|part| (part.kind, part.length_ns)).collect();
+    assert_eq!(kinds, [(PartKind::Unattributed, 1_000)]);
+}
