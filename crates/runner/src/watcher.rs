@@ -8,7 +8,7 @@
 use crate::recorder::RowSink;
 use host::HostRoot;
 use model::{Account, EXPLAINED_VERSION, Explained, WatchCost, Watched, WatchedLatencies};
-use plan::{CpuId, Nanos, Run};
+use plan::{CpuId, DEFAULT_PROBE, Nanos, Run};
 use probe::Monotonic;
 use stats::{Histogram, nearest_rank};
 use std::collections::{BTreeMap, VecDeque};
@@ -132,6 +132,10 @@ impl Watcher {
         width: usize,
     ) -> Option<Result<(Self, RowSink), TraceError>> {
         let above = run.explain_above_ns?;
+        if run.probe != DEFAULT_PROBE {
+            let what = format!("the probe {} has no threads of Linux", run.probe);
+            return Some(Err(TraceError::Missing(what)));
+        }
         let numbers: Vec<i64> = threads.iter().copied().map(i64::from).collect();
         Some(Watch::begin(&run.cpus, &numbers).and_then(|watch| {
             let shared = Arc::new(Shared {

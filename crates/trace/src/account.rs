@@ -330,18 +330,22 @@ impl<'a> Scene<'a> {
     }
 }
 
+/// A shorter part says nothing of a hypervisor, whose count moves in ticks of 10 ms.
+const LEAST_STOLEN_NS: u64 = 100_000;
+
 /// What nothing else accounts for is the hypervisor's, as far as its count says so, the longest
 /// first; and of a halt that ended late no more is the idle state's than leaving one takes.
 fn without_stolen(parts: Vec<Part>, beside: &Beside) -> Vec<Part> {
     let may_be = |part: &Part| {
-        matches!(
-            part.kind,
-            PartKind::Idle
-                | PartKind::TimerPending
-                | PartKind::PreemptionOff
-                | PartKind::LeavingIdle
-                | PartKind::Return
-        )
+        part.length_ns >= LEAST_STOLEN_NS
+            && matches!(
+                part.kind,
+                PartKind::Idle
+                    | PartKind::TimerPending
+                    | PartKind::PreemptionOff
+                    | PartKind::LeavingIdle
+                    | PartKind::Return
+            )
     };
     let mut longest: Vec<usize> = (0..parts.len()).filter(|index| may_be(&parts[*index])).collect();
     longest.sort_by_key(|index| std::cmp::Reverse(parts[*index].length_ns));
@@ -353,7 +357,7 @@ fn without_stolen(parts: Vec<Part>, beside: &Beside) -> Vec<Part> {
     }
     let mut out = Vec::new();
     for (part, stolen_ns) in parts.into_iter().zip(stolen) {
-        let is_idle = may_be(&part) && part.kind == PartKind::Idle;
+        let is_idle = part.kind == PartKind::Idle;
         let rest_ns = part.length_ns - stolen_ns;
         let usual_ns = if is_idle { rest_ns.min(beside.idle_exit_ns) } else { rest_ns };
         let hypervisor = Part {

@@ -32,8 +32,12 @@ impl Made {
     }
 
     fn accounted(&self, beside: &Beside) -> Vec<(PartKind, u64, Option<String>)> {
+        self.accounted_of(&SPIKE, beside)
+    }
+
+    fn accounted_of(&self, spike: &Spike, beside: &Beside) -> Vec<(PartKind, u64, Option<String>)> {
         let window = Window { events: self.events.clone(), names: &self.names, complete_from: 0 };
-        let account = account(&SPIKE, &window, beside);
+        let account = account(spike, &window, beside);
         let sum: u64 = account.parts.iter().map(|part| part.length_ns).sum();
         assert_eq!(sum, account.latency_ns);
         let mut end = 0;
@@ -116,18 +120,25 @@ fn a_switch_that_is_missing() {
 
 #[test]
 fn the_hypervisor_gets_no_more_than_was_stolen() {
+    let at = |time: i64| 1_000 + (time - 1_000) * 1_000;
     let made = Made::new()
         .and(500, 7, What::Switch { from: 0, to: 7 })
-        .interrupt(1_800, 7, "local timer", true)
-        .and(1_850, 7, What::Waking { thread: OURS })
-        .interrupt(1_900, 7, "local timer", false)
-        .and(1_950, 7, What::Switch { from: 7, to: OURS });
-    let with = |stolen_ns| made.accounted(&Beside { stolen_ns, idle_exit_ns: 0 });
-    assert_eq!(with(0)[0], (PartKind::TimerPending, 800, some("hackbench")));
-    let expected =
-        [(PartKind::Hypervisor, 500, None), (PartKind::TimerPending, 300, some("hackbench"))];
-    assert_eq!(with(500)[..2], expected);
-    assert_eq!(with(5_000)[0], (PartKind::Hypervisor, 800, None));
+        .interrupt(at(1_800), 7, "local timer", true)
+        .and(at(1_850), 7, What::Waking { thread: OURS })
+        .interrupt(at(1_900), 7, "local timer", false)
+        .and(at(1_950), 7, What::Switch { from: 7, to: OURS });
+    let spike = Spike { woke: at(2_000), ..SPIKE };
+    let with = |stolen_ns| made.accounted_of(&spike, &Beside { stolen_ns, idle_exit_ns: 0 });
+    assert_eq!(with(0)[0], (PartKind::TimerPending, 800_000, some("hackbench")));
+    let expected = [
+        (PartKind::Hypervisor, 500_000, None),
+        (PartKind::TimerPending, 300_000, some("hackbench")),
+    ];
+    assert_eq!(with(500_000)[..2], expected);
+    // What is too short to show in its count is not.
+    let all = with(5_000_000);
+    assert_eq!(all[0], (PartKind::Hypervisor, 800_000, None));
+    assert_eq!(all[2], (PartKind::PreemptionOff, 50_000, some("hackbench")));
 }
 
 #[test]

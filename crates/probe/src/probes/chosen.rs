@@ -9,10 +9,13 @@ use super::{PROBES, find};
 use crate::sampler::Overrun;
 use crate::thread::{Launched, ThreadConfig};
 use model::{CoKernel, ColumnUnit, ProbeStatement, RowKind};
-use plan::{AUTO_PROBE, Length, Nanos, Policy, ProbeSettings, Run, Scheduling};
+use plan::{AUTO_PROBE, DEFAULT_PROBE, Length, Nanos, Policy, ProbeSettings, Run, Scheduling};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+
+/// Why a run of another probe than the usual one is not explained.
+const NOT_EXPLAINED: &str = "only wake-ups of teiji's own threads on Linux are explained";
 
 /// A probe as it is set.
 #[derive(Clone)]
@@ -123,6 +126,10 @@ impl ChosenProbe {
         }
         if let Some(limit) = self.max_threads().filter(|limit| asked > *limit) {
             return Err(ProbeSettingError::Threads { probe, limit, asked });
+        }
+        if run.explain_above_ns.is_some() && ![DEFAULT_PROBE, AUTO_PROBE].contains(&probe) {
+            let (setting, reason) = ("explain", NOT_EXPLAINED);
+            return Err(ProbeSettingError::NoMeaning { probe, setting, reason });
         }
         if let Some(what) = self.set.incomplete() {
             return Err(ProbeSettingError::Incomplete { probe, what });

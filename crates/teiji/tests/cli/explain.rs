@@ -46,6 +46,7 @@ fn assert_refused(place: &TestFolder, words: &str, says: &str) {
 #[test]
 fn only_the_lab_runs_the_same_instructions_again() {
     assert_refused(&changed(|_| ()), "", "was not recorded in the lab");
+    assert_refused(&changed(|_| ()), "", "teiji measure --explain");
     let refused = |change: fn(&mut Value), says| {
         let place = changed(|document| {
             document["lab"] = lab();
@@ -189,4 +190,75 @@ fn a_vmlinux_that_cannot_be_used_is_refused() {
         "was recorded on aarch64: --vmlinux works with guests of x86_64 only",
     );
     assert_refused(&of_another, "", "it says '/nowhere/vmlinuz'");
+}
+
+/// The recordings' folder of events is gone, and each account is whole.
+fn explained(place: &TestFolder, words: &str) -> Value {
+    place.well(&format!("measure -q -o rec --explain=1us {words}"));
+    let text = std::fs::read_to_string(place.join("rec/explain.json")).unwrap();
+    let explained: Value = serde_json::from_str(&text).unwrap();
+    for account in explained["accounts"].as_array().unwrap() {
+        let parts = account["parts"].as_array().unwrap();
+        let sum: u64 = parts.iter().map(|part| part["length_ns"].as_u64().unwrap()).sum();
+        assert_eq!(Some(sum), account["latency_ns"].as_u64(), "{account}");
+    }
+    explained
+}
+
+#[test]
+fn a_run_explains_its_latencies_and_says_which_it_does_not() {
+    let place = TestFolder::new();
+    if !crate::app::may_trace_or_skip(&place) {
+        return;
+    }
+    let accounts = explained(&place, "-n 1500 -a 0")["accounts"].as_array().unwrap().len() as u64;
+    let run: Value =
+        serde_json::from_slice(&std::fs::read(place.join("rec/run.json")).unwrap()).unwrap();
+    let watched = &run["instrument"]["watched"];
+    let count = |key: &str| watched[key].as_u64().unwrap();
+    assert_eq!(count("above"), count("accounted") + count("overwritten") + count("unwatched"));
+    assert!(accounts > 100 && accounts == count("accounted"), "{watched}");
+    assert!(watched["events"].to_string().contains("sched/sched_switch"), "{watched}");
+    let shown = place.well("explain rec --json").out;
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["accounts"].as_array().unwrap().len() as u64, accounts);
+    assert!(place.well("explain rec --worst 3").out.contains("without them"), "{watched}");
+}
+
+/// What is known to have run is named, with its priority and its length.
+#[test]
+fn a_thread_of_higher_priority_is_named() {
+    let place = TestFolder::new();
+    if !crate::app::may_trace_or_skip(&place) {
+        return;
+    }
+    let (ran, ended) = (std::time::Duration::from_millis(4), std::sync::mpsc::channel::<()>());
+    let hog = std::thread::Builder::new().name("known-hog".into()).spawn(move || {
+        system::scheduling::set_affinity(None, &[plan::CpuId(0)]).unwrap();
+        let fifo = plan::Scheduling::new(Some(plan::Policy::Fifo), Some(95)).unwrap();
+        system::scheduling::set_scheduling(None, fifo).unwrap();
+        while ended.1.try_recv() != Err(std::sync::mpsc::TryRecvError::Disconnected) {
+            std::thread::sleep(std::time::Duration::from_millis(40));
+            let begun = std::time::Instant::now();
+            while begun.elapsed() < ran {}
+        }
+    });
+    let explained = explained(&place, "-d 2s -a 0 -i 4ms");
+    drop(ended.0);
+    hog.unwrap().join().unwrap();
+    let accounts = explained["accounts"].as_array().unwrap();
+    let hogged = |account: &&Value| {
+        let parts = account["parts"].as_array().unwrap().iter();
+        let of_hog = parts.filter(|part| part["task"] == "known-hog" && part["priority"] == 95);
+        let ns: u64 = of_hog.map(|part| part["length_ns"].as_u64().unwrap()).sum();
+        ns * 2 > account["latency_ns"].as_u64().unwrap()
+    };
+    // It runs in a tenth of the time: of 50 turns the most begin or end within a wait.
+    let found = accounts.iter().filter(hogged).count();
+    assert!(found >= 10, "{found} of {}", accounts.len());
+    let longest = accounts.iter().filter(hogged).flat_map(|account| {
+        account["parts"].as_array().unwrap().iter().filter(|part| part["kind"] == "other-thread")
+    });
+    let longest = longest.map(|part| part["length_ns"].as_u64().unwrap()).max().unwrap();
+    assert!(longest <= 4_000_000 * 105 / 100 || accounts.len() < 10, "{longest}");
 }
