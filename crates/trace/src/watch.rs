@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! CPUs whose events are recorded all the time, and read only where something happened.
 //!
-//! The kernel keeps the last events of each CPU in memory and overwrites the oldest. Nothing is read
-//! as long as nobody asks for a window of time.
+//! The kernel keeps the last events of each CPU in memory and overwrites the oldest. Nothing is
+//! read as long as nobody asks for a window of time.
 
 use crate::events::{self, Event, Layout, Names, Recorded};
 use crate::{Raw, RawReader, Session, TraceError, Tracefs};

@@ -15,16 +15,8 @@ fn part(kind: PartKind, begin_ns: u64, length_ns: u64, function: Option<&str>) -
         begin_ns,
         length_ns,
         function: function.map(str::to_owned),
-        called_by: Vec::new(),
         task: Some("hackbench".to_owned()),
-        next_task: None,
-        interrupted: None,
-        off_at: None,
-        on_at: None,
-        off_before_ns: None,
-        other_cpu: None,
-        mostly: Vec::new(),
-        sources: Sources::default(),
+        ..Part::default()
     }
 }
 

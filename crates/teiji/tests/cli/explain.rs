@@ -260,5 +260,5 @@ fn a_thread_of_higher_priority_is_named() {
         account["parts"].as_array().unwrap().iter().filter(|part| part["kind"] == "other-thread")
     });
     let longest = longest.map(|part| part["length_ns"].as_u64().unwrap()).max().unwrap();
-    assert!(longest <= 4_000_000 * 105 / 100 || accounts.len() < 10, "{longest}");
+    assert!(longest <= 4_000_000 * 105 / 100, "{longest}");
 }
