@@ -122,7 +122,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
             import.forget(&earlier.recording)?;
         }
         let drawn = (!has_histogram && !has_samples).then(|| Drawn {
-            recording: output.place().to_owned(),
+            recording: PathBuf::new(),
             line: output.line,
             threads: output.threads.clone(),
             command_line: output.command_line.clone(),
@@ -130,7 +130,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
             is_of_unknown_unit: output.is_of_unknown_unit,
         });
         import.add(output)?;
-        import.drawn = drawn;
+        import.drawn = drawn.map(|drawn| Drawn { recording: import.last_recording(), ..drawn });
         return Ok(());
     }
     if broken.is_any() {

@@ -26,9 +26,18 @@ pub fn import_in_memory(
     };
     let found: Vec<FoundOutput> =
         import_from_to(&mut bytes, "output.txt".to_owned(), &to, "0.0.0", options)?;
-    let made = made.take();
+    // One that another has all of was forgotten.
+    let made = made.take().into_iter().enumerate();
+    let is_kept = |number| found.iter().any(|output| output.recording == place(number));
+    let made: Vec<Recorded> =
+        made.filter(|(number, _)| is_kept(*number)).map(|(_, recorded)| recorded).collect();
     assert_eq!(found.len(), made.len(), "each output is a recording");
     Ok(made)
+}
+
+/// What a recording that is nowhere is known by.
+fn place(number: usize) -> PathBuf {
+    PathBuf::from(format!("in memory/{number}"))
 }
 
 struct InMemory {
@@ -125,8 +134,9 @@ impl Destination for InMemory {
         let read = read.and_then(|text| parse(&text));
         let read = read.unwrap_or_else(|why| panic!("what was made cannot be read: {why}"));
         let recorded = self.summarise(read)?;
-        self.made.borrow_mut().push(recorded);
-        Ok(PathBuf::new())
+        let mut made = self.made.borrow_mut();
+        made.push(recorded);
+        Ok(place(made.len() - 1))
     }
 }
 

@@ -355,6 +355,11 @@ impl Import<'_> {
         self.add_part("", output)
     }
 
+    /// Where the last one is.
+    fn last_recording(&self) -> PathBuf {
+        self.found.last().map_or_else(PathBuf::new, |output| output.recording.clone())
+    }
+
     /// The same of a part of an output: of another place that was measured in the same run.
     pub(crate) fn add_part(
         &mut self,
@@ -373,8 +378,12 @@ impl Import<'_> {
     /// Removes the recording of an output that another one has all of.
     fn forget(&mut self, recording: &Path) -> Result<(), ImportError> {
         self.found.retain(|output| output.recording != recording);
-        std::fs::remove_dir_all(recording)
-            .map_err(|error| ImportError::Whole(format!("cannot remove a recording: {error}")))
+        match std::fs::remove_dir_all(recording) {
+            // It is kept in memory alone.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            removed => removed
+                .map_err(|error| ImportError::Whole(format!("cannot remove a recording: {error}"))),
+        }
     }
 
     /// Whether one more output may be read that begins at this line.
