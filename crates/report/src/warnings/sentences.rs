@@ -74,7 +74,7 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
             advice(texts::disk_slow_next),
         ),
         Warning::NotWatched { error } => {
-            (tr!(not_watched), error.clone(), advice(texts::not_watched_next))
+            (tr!(not_watched), tr!(not_watched_seen, error), advice(texts::not_watched_next))
         }
         Warning::ClockStepped { clock, forwards_ns, backwards_ns } => (
             tr!(clock_stepped, clock),
