@@ -93,6 +93,8 @@ def shape(text, explained):
     """Its words, and a sign for each figure, unless a build decides how many there are. Without what a machine is warned of."""
     text = re.split(r"^Warning:", text, maxsplit=1, flags=re.MULTILINE)[0]
     text = re.sub(r"^ *Caution:.*\n", "", text, flags=re.MULTILINE)
+    # The kernel is the machine's.
+    text = re.sub(r"\bon Linux \S+,.*", "on Linux", text)
     tokens = [token.strip(".,:;()") for token in text.split()]
     words = [token for token in tokens if re.fullmatch(r"[A-Za-z][A-Za-z'-]*", token)]
     if explained:
