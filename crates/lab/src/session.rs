@@ -14,7 +14,7 @@ use crate::progress::{GuestObserver, GuestProgress};
 use crate::running::GuestOutput;
 use crate::target::{LabRun, Target};
 use crate::took;
-use model::{Lab, Recorded};
+use model::{EXPLAINED, Explained, Lab, Recorded};
 use plan::{AUTO_PROBE, DEFAULT_PROBE, Machine, Qemu, Run};
 use recording::RecordingError;
 use runner::Signals;
@@ -192,9 +192,15 @@ fn store(
         BootError::new(BootFailure::Damaged(why), LastLines::from_bytes(&output.console))
     };
     let entries = archive::files(&output.archive).map_err(|error| damaged(error.to_string()))?;
-    if let Some(entry) = entries.iter().find(|entry| !is_of_a_run(entry.name)) {
+    let is_asked = lab_run.run.explain_above_ns.is_some();
+    let is_ours = |name: &str| is_of_a_run(name) || is_asked && name == EXPLAINED;
+    if let Some(entry) = entries.iter().find(|entry| !is_ours(entry.name)) {
         let name = entry.name.escape_debug();
         return Err(damaged(format!("a file in them is called '{name}'")).into());
+    }
+    if let Some(entry) = entries.iter().find(|entry| entry.name == EXPLAINED) {
+        let read = serde_json::from_slice(entry.content).map_err(|error| error.to_string());
+        read.and_then(from_events).map_err(|why| damaged(format!("{EXPLAINED}: {why}")))?;
     }
     let mut files: Vec<(&str, &[u8])> =
         entries.iter().map(|entry| (entry.name, entry.content)).collect();
@@ -215,8 +221,17 @@ fn store(
     Ok(recording::adopt(&lab_run.directory, &files, complete)?)
 }
 
-/// Whether a run leaves a file of this name: a guest is somebody else's, and explains nothing by
-/// itself.
+/// A guest is somebody else's: what it explains by its kernel's events is never taken for what the
+/// host saw of its instructions.
+fn from_events(explained: Explained) -> Result<(), String> {
+    let others = explained.accounts.iter().filter(|account| !account.is_from_events()).count();
+    match (explained.identical_samples, others) {
+        (None, 0) => Ok(()),
+        _ => Err("it claims to be from instructions, which a guest does not see".to_owned()),
+    }
+}
+
+/// Whether any run leaves a file of this name.
 fn is_of_a_run(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
     let is_samples = name.starts_with("samples-")
@@ -251,6 +266,22 @@ mod tests {
         ] {
             assert!(!is_of_a_run(name), "{name}");
         }
+    }
+
+    #[test]
+    fn a_guest_explains_by_events_alone() {
+        let of = |text: &str| from_events(serde_json::from_str(text).unwrap());
+        let part = r#"{"kind":"idle","begin_ns":0,"length_ns":5,"function":null,"called_by":[],
+            "task":null,"mostly":[]"#;
+        let account = |part: &str| {
+            format!(
+                r#"{{"version":1,"accounts":[{{"thread":0,"activation":9,"latency_ns":5,
+                "parts":[{part}]}}]}}"#
+            )
+        };
+        assert!(of(&account(&format!("{part},\"evidence\":\"inferred\"}}"))).is_ok());
+        assert!(of(&account(&format!("{part}}}"))).is_err());
+        assert!(of(r#"{"version":1,"identical_samples":3,"accounts":[]}"#).is_err());
     }
 
     /// Otherwise the guest looks.

@@ -291,6 +291,11 @@ impl Part {
 }
 
 impl Account {
+    /// Whether it is from the kernel's events, not from instructions.
+    pub fn is_from_events(&self) -> bool {
+        self.parts.iter().any(|part| part.evidence.is_some())
+    }
+
     /// The parts of that cause, in order; what they do not have in common is not true of all of it.
     pub fn parts_of_cause(&self) -> Vec<&Part> {
         let Some((cause, _)) = self.cause() else { return Vec::new() };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Explains latencies by the kernel's events while a run goes on, on a thread of its own.
+//! Explains latencies by the kernel's events during a run, on a thread of its own.
 //!
 //! The recorder hands on the rows that are above the threshold; the events of their CPU are read
 //! then, and not before. A tenth of the time nothing is recorded, so that the same run says what

@@ -211,7 +211,8 @@ fn a_run_explains_its_latencies_and_says_which_it_does_not() {
     if !crate::app::may_trace_or_skip(&place) {
         return;
     }
-    let accounts = explained(&place, "-n 1500 -a 0")["accounts"].as_array().unwrap().len() as u64;
+    let accounts =
+        explained(&place, "-d 4500ms -i 1ms -a 0")["accounts"].as_array().unwrap().len() as u64;
     let run: Value =
         serde_json::from_slice(&std::fs::read(place.join("rec/run.json")).unwrap()).unwrap();
     let watched = &run["instrument"]["watched"];

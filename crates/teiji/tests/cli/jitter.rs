@@ -167,7 +167,7 @@ fn a_comparison_says_how_much_intervals_vary() {
     }
     let output = place.well("compare narrow.teiji wide.teiji").out;
     assert!(
-        output.contains("the standard deviation is ") && output.contains("    |jitter| p50 "),
+        output.contains("The standard deviation is ") && output.contains("    |jitter| p50 "),
         "{output}"
     );
     let document = Document::parse(&place.well("compare narrow.teiji wide.teiji --json").out);
@@ -251,8 +251,7 @@ fn a_stream_in_another_unit_passes_no_gate() {
         assert_eq!(document.text("/warnings/0/code"), "stream-off-period");
         let said = format!("{output:?}").replace("\\n", " ");
         let figures = format!(
-            "The median interval of the stream is {median} µs, but the period given for it is \
-             1,000.0 µs."
+            "The stream's median interval is {median} µs, but its given period is 1,000.0 µs."
         );
         let reason = "the stream's intervals are not those of the period that was given";
         let words = said.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -504,8 +504,8 @@ fn two_boots_in_one_folder() {
     );
     let shown = words(&place.well("show board").out);
     for said in [
-        "2 runs of the plan without a recording, including all runs of 1 boot: boot, then teiji run \
-         --here PLAN -o DIR",
+        "2 runs of the plan without a recording, including all runs of 1 boot: boot, then teiji \
+         run --here PLAN -o DIR",
         "2 runs of the plan without a recording: boot kernel=9.9.9-vanilla.",
     ] {
         assert!(shown.contains(said), "{shown}");

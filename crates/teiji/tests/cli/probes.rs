@@ -478,7 +478,7 @@ fn a_process_start_by_every_method() {
     let page = place.read("fork.html");
     assert!(!page.contains(">max jitter, µs</th>"), "nothing is said of when anything woke");
     assert!(
-        page.contains("otherwise they have no value") && !page.contains("skipped ones counted in"),
+        page.contains("Otherwise they have no value") && !page.contains("skipped ones counted in"),
         "of the trials that ran"
     );
     let output = place.well("compare fork.teiji vfork.teiji");

@@ -84,7 +84,8 @@ pub fn kept_before(args: &Args, recorded: &Recorded, chosen: &Chosen) -> Option<
         let asked = chosen.samples[*sample];
         let (thread, activation) = (asked.thread, asked.activation);
         let latency_ns = chosen.latency_ns(*sample);
-        before.accounts.iter().find(|account| {
+        let mut seen = before.accounts.iter().filter(|account| !account.is_from_events());
+        seen.find(|account| {
             (account.thread, account.activation, account.latency_ns)
                 == (thread, activation, latency_ns)
         })
