@@ -167,7 +167,7 @@ fn a_comparison_says_how_much_intervals_vary() {
     }
     let output = place.well("compare narrow.teiji wide.teiji").out;
     assert!(
-        output.contains("The standard deviation is ") && output.contains("    |jitter| p50 "),
+        output.contains("The standard deviation is ") && output.contains("\n|jitter| p50 "),
         "{output}"
     );
     let document = Document::parse(&place.well("compare narrow.teiji wide.teiji --json").out);
