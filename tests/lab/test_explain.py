@@ -12,6 +12,22 @@ from lab import TEIJI, Ended, document, largest, latencies, long, main
 VANILLA, RT = "debian:amd64", "debian:rt-amd64"
 WORST = 5
 
+# What the kernel's events cannot tell apart, in one word. The first instructions of an interrupt come before its event, and the last ones
+# after: up to 500 ns each that are its neighbours'.
+EVENTS_SEE = {
+    "interrupts-off": "timer late",
+    "timer-pending": "timer late",
+    "preemption-off": "held",
+    "scheduling": "held",
+    "other-thread": "held",
+    "leaving-idle": "held",
+    "switch": "back",
+    "return": "back",
+    "thread": "back",
+    "unattributed": "idle",
+}
+APART_NS, APART = 500, 0.02
+
 
 class Explain(Explaining):
     def record(self, kernel, *words):
@@ -36,6 +52,51 @@ class Explain(Explaining):
         self.assertAlmostEqual(sum(event["dur"] for event in whole) * 1_000, explained["accounts"][0]["latency_ns"], places=3)
         self.assertIn("</svg>", (self.folder / "worst.svg").read_text())
         self.assertEqual(self.lab_free("verify", recording).code, 0)
+
+    def test_events_agree_with_instructions(self):
+        self.assert_agree(VANILLA, "hackbench", 300)
+
+    @long
+    def test_events_agree_with_instructions_under_other_loads(self):
+        for kernel in VANILLA, RT:
+            for load in "hackbench", "mem-alloc", "timer", "cpu@50%":
+                with self.subTest(kernel=kernel, load=load):
+                    self.assert_agree(kernel, load, 500)
+
+    def assert_agree(self, kernel, load, activations):
+        """The 20 worst of the same run, by events inside of the guest and by instructions from outside."""
+        recording = self.recorded("-k", kernel, "--load", load, "-n", str(activations), "--explain=1us")
+        by_events = {
+            (account["thread"], account["activation"]): account
+            for account in json.loads((recording / "explain.json").read_text())["accounts"]
+        }
+        self.assertGreater(len(by_events), activations // 2)
+        words = [word for key in list(by_events)[:20] for word in ("--activation", str(key[1]))]
+        by_instructions = json.loads(self.explain(recording, *words, "--json").stdout)["accounts"]
+        self.assertEqual(len(by_instructions), 20)
+        for account in by_instructions:
+            other = by_events[account["thread"], account["activation"]]
+            self.assertEqual(account["latency_ns"], other["latency_ns"])
+            self.assertTrue(all(part.get("evidence") for part in other["parts"] if part["kind"] != "unattributed"), other)
+            seen, told = (self.sums(one) for one in (account, other))
+            interrupts = sum(part["kind"] == "hard-interrupt" for part in account["parts"])
+            for kind in seen.keys() | told.keys():
+                # Of an interrupt both ends are outside of its events.
+                ends = 2 * interrupts if kind == "hard-interrupt" else max(1, interrupts)
+                allowed = max(APART_NS * ends, APART * seen.get(kind, 0))
+                self.assertLessEqual(abs(seen.get(kind, 0) - told.get(kind, 0)), allowed, (kind, account["parts"], other["parts"]))
+            # The cause is the same, unless two are as large as what an interrupt's ends decide.
+            cause = max(seen, key=seen.get)
+            self.assertGreater(told[cause] + 2 * APART_NS, max(told.values()), (account, other))
+
+    @staticmethod
+    def sums(account):
+        """Time by what events see."""
+        sums = {}
+        for part in account["parts"]:
+            kind = EVENTS_SEE.get(part["kind"], part["kind"])
+            sums[kind] = sums.get(kind, 0) + part["length_ns"]
+        return sums
 
     @long
     def test_the_worst_of_preempt_rt(self):
