@@ -65,7 +65,7 @@ class Explain(Explaining):
 
     def assert_agree(self, kernel, load, activations):
         """The 20 worst of the same run, by events inside of the guest and by instructions from outside."""
-        recording = self.recorded("-k", kernel, "--load", load, "-n", str(activations), "--explain=1us")
+        recording = self.recorded("-k", kernel, "--load", load, "-n", str(activations), "--explain=1us", output=f"{kernel}-{load}.teiji".replace(":", "-"))
         by_events = {
             (account["thread"], account["activation"]): account
             for account in json.loads((recording / "explain.json").read_text())["accounts"]
