@@ -30,7 +30,8 @@ pub fn trace_events(accounts: &[Account]) -> Value {
                 "ts": micros(part.begin_ns), "dur": micros(part.length_ns),
                 "args": {
                     "function": part.function, "called_by": part.called_by, "task": part.task,
-                    "length_ns": part.length_ns,
+                    "length_ns": part.length_ns, "name": part.name, "priority": part.priority,
+                    "evidence": part.evidence,
                 },
             }));
         }

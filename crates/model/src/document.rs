@@ -190,6 +190,12 @@ pub struct Watched {
     pub overwritten: u64,
     /// Those that came while events were not recorded, to see what recording costs.
     pub unwatched: u64,
+    /// Those of whose wake-up no event was seen.
+    pub unseen: u64,
+    /// Accounts that were kept: those of the largest.
+    pub kept: u64,
+    /// The largest latency above the threshold without an account, ns; 0 where each has one.
+    pub largest_without_ns: u64,
     /// Latencies while events were recorded, and while not; null where there were too few.
     pub cost: Option<WatchCost>,
 }

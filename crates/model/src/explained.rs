@@ -79,8 +79,6 @@ pub enum PartKind {
     Return,
     /// The measuring thread in its own code: it reads the clock.
     Thread,
-    /// The thread was moved to another CPU.
-    Migration,
     /// The hypervisor ran something else, as far as its count of steal time moved.
     Hypervisor,
     /// Not seen.
@@ -327,6 +325,9 @@ pub struct Cause {
     /// Where no function is known, what else of the parts is: [`Part::place`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
+    /// How the part of the largest is known, where it is not from instructions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
     pub count: u64,
     /// The largest of them, ns.
     pub worst_ns: u64,
@@ -354,6 +355,7 @@ pub fn causes(accounts: &[Account]) -> Vec<Cause> {
             kind: part.kind,
             function: part.function.clone(),
             place: part.function.is_none().then(place).flatten(),
+            evidence: part.evidence,
             count: 1,
             worst_ns: account.latency_ns,
             worst_part_ns: part_ns,

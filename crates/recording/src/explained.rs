@@ -3,7 +3,7 @@
 
 use crate::RecordingError;
 use crate::contents::read_text;
-use model::{EXPLAINED, EXPLAINED_VERSION, Explained};
+use model::{EXPLAINED, EXPLAINED_VERSION, Explained, Part};
 use std::io::Write as _;
 use std::path::Path;
 use system::files::{Durability, USUAL, replace};
@@ -42,6 +42,15 @@ pub fn read_explained(recording: &Path) -> Result<Option<Explained>, RecordingEr
     }
     for account in &explained.accounts {
         if account.timeline.names.iter().any(|name| name.len() > MAX_NAME) {
+            return Err(wrong(format!(
+                "a name is longer than {MAX_NAME} bytes, the most that are read"
+            )));
+        }
+        let named = |part: &&Part| {
+            let names = [&part.task, &part.name, &part.function, &part.next_task];
+            names.into_iter().flatten().any(|name| name.len() > MAX_NAME)
+        };
+        if account.parts.iter().any(|part| named(&part)) {
             return Err(wrong(format!(
                 "a name is longer than {MAX_NAME} bytes, the most that are read"
             )));

@@ -193,8 +193,13 @@ pub fn execute(
     let tracks = recorder.stop()?;
     match watcher.map(Watcher::end) {
         Some(Ok((explained, watched))) => {
-            recording::write_explained(folder.path(), &explained)?;
-            document.instrument.watched = Some(watched);
+            // What was measured is whole without it.
+            match recording::write_explained(folder.path(), &explained) {
+                Ok(()) => document.instrument.watched = Some(watched),
+                Err(error) => {
+                    document.warnings.push(Warning::NotWatched { error: error.to_string() });
+                }
+            }
         }
         Some(Err(error)) => {
             document.warnings.push(Warning::NotWatched { error: error.to_string() });

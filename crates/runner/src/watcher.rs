@@ -2,8 +2,8 @@
 //! Explains latencies by the kernel's events during a run, on a thread of its own.
 //!
 //! The recorder hands on the rows that are above the threshold; the events of their CPU are read
-//! then, and not before. A tenth of the time nothing is recorded, so that the same run says what
-//! recording costs.
+//! then, and not before. In a part of each two seconds nothing is recorded, so that the same run
+//! says what recording costs.
 
 use crate::recorder::RowSink;
 use host::HostRoot;
@@ -24,7 +24,7 @@ const STACK_BYTES: usize = 256 * 1024;
 /// Between two times that it looks for latencies: what the kernel keeps of a CPU lasts ten times as
 /// long under the heaviest load.
 const EVERY: Duration = Duration::from_millis(50);
-/// Of each period, this part without events.
+/// Of each period from the first activation on, this part without events.
 const PERIOD: i64 = 2_000_000_000;
 const WITHOUT: std::ops::Range<i64> = 800_000_000..1_000_000_000;
 /// So long after events are switched on or off, rows count for neither.
@@ -39,8 +39,8 @@ const MAX_WAITING: usize = 100_000;
 /// Accounts that are kept, the worst; of so many also what ran when.
 const MAX_ACCOUNTS: usize = 5_000;
 const MAX_TIMELINES: usize = 100;
-/// Rows on either side without which no cost is said.
-const MIN_ROWS: u64 = 100;
+/// Rows on either side without which no cost is said: of fewer, the 99th percentile is chance.
+const MIN_ROWS: u64 = 1_000;
 /// A change of steal time is known to no less.
 const TICK_NS: u64 = 10_000_000;
 /// Leaving an idle state takes so much more than the kernel's table says, as the CPU is warmed up.
@@ -162,7 +162,9 @@ impl Watcher {
                 accounts: Vec::new(),
                 unwatched: 0,
                 overwritten: 0,
+                unseen: 0,
                 accounted: 0,
+                largest_without_ns: 0,
             };
             let builder = Builder::new().name("teiji-watcher".into()).stack_size(STACK_BYTES);
             let thread = builder.spawn(move || watching.until_the_end()).map_err(no_thread)?;
@@ -250,7 +252,11 @@ struct Watching {
     accounts: Vec<Account>,
     unwatched: u64,
     overwritten: u64,
+    /// Of whose wake-up no event was seen.
+    unseen: u64,
     accounted: u64,
+    /// The largest latency that has no account, ns.
+    largest_without_ns: u64,
 }
 
 /// Readings of steal time that are kept.
@@ -266,7 +272,8 @@ impl Watching {
         self.pass()?;
         let cost = self.shared.lock().cost();
         let above = self.shared.lock().count;
-        let Watching { watch, accounts, unwatched, overwritten, accounted, .. } = self;
+        let Watching { watch, accounts, unwatched, overwritten, unseen, accounted, .. } = self;
+        let largest_without_ns = self.largest_without_ns;
         let recorded = watch.recorded().clone();
         let buffer_kib = watch.buffer_kib();
         watch.end()?;
@@ -279,6 +286,9 @@ impl Watching {
             accounted,
             overwritten,
             unwatched,
+            unseen,
+            kept: accounts.len() as u64,
+            largest_without_ns,
             cost,
         };
         Ok(Found { accounts, watched })
@@ -302,7 +312,9 @@ impl Watching {
         if self.shared.frozen.load(Ordering::Acquire) {
             self.switch(false)?;
         } else {
-            self.switch(!WITHOUT.contains(&now.rem_euclid(PERIOD)))?;
+            let begun = self.shared.lock().threads.first().map(|(.., start, _)| now - start);
+            let is_without = |since: i64| since >= 0 && WITHOUT.contains(&since.rem_euclid(PERIOD));
+            self.switch(!begun.is_some_and(is_without))?;
         }
         self.steal.push_back((now, self.host.stolen_ms()));
         if self.steal.len() > MAX_STEAL {
@@ -315,6 +327,7 @@ impl Watching {
             let on = self.shared.lock().was_on(spike.planned, spike.woke);
             if on != Some(true) {
                 self.unwatched += 1;
+                self.largest_without(spike);
                 continue;
             }
             if read != Some(spike.cpu) {
@@ -340,9 +353,14 @@ impl Watching {
         };
         if window.complete_from > spike.planned {
             self.overwritten += 1;
+            self.largest_without(spike);
             return;
         }
-        let account = account(spike, &window, &beside);
+        let Some(account) = account(spike, &window, &beside) else {
+            self.unseen += 1;
+            self.largest_without(spike);
+            return;
+        };
         let taken = account.parts.iter().filter(|part| part.kind == model::PartKind::Hypervisor);
         let taken: u64 = taken.map(|part| part.length_ns).sum();
         if let Some((at, _)) = stolen {
@@ -350,6 +368,11 @@ impl Watching {
         }
         self.accounted += 1;
         self.accounts.push(account);
+    }
+
+    fn largest_without(&mut self, spike: &Spike) {
+        let latency_ns = u64::try_from(spike.woke - spike.planned).unwrap_or(0);
+        self.largest_without_ns = self.largest_without_ns.max(latency_ns);
     }
 
     /// How much the hypervisor may have had of a latency, ns, and the time of the reading that says

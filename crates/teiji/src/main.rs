@@ -81,7 +81,7 @@ enum Verb {
     Report(OnceAsked<commands::report::Args>),
     /// Compare recordings: significant differences, with confidence intervals
     Compare(OnceAsked<commands::compare::Args>),
-    /// Explain the largest latencies of a recording of the lab, to the nanosecond
+    /// Explain the largest latencies: by instructions of the lab, or by the events of --explain
     Explain(OnceAsked<commands::explain::Args>),
     /// Check recordings against limits: pass, fail, or not enough evidence
     Gate(OnceAsked<commands::gate::Args>),

@@ -5,7 +5,7 @@
 //! What events show is graded ([`Evidence`]): between two of them it is known what ran; that a
 //! timer's interrupt came late is seen, and why is not.
 
-use crate::events::{Event, NameId, Names, What, softirq};
+use crate::events::{Event, NameId, Names, Task, TaskId, What, softirq};
 use crate::watch::Window;
 use model::{Account, Evidence, Part, PartKind, Span, Timeline};
 use plan::CpuId;
@@ -47,19 +47,20 @@ enum Context {
 struct State {
     /// None where no event has shown it yet.
     running: Option<i64>,
+    /// Its name and priority, as the switch to it has them.
+    task: Option<TaskId>,
     /// The innermost last.
     contexts: Vec<Context>,
 }
 
 impl State {
-    /// Takes in an event. Returns whether it showed a thread that no switch had led to.
-    fn apply(&mut self, event: &Event) -> bool {
-        let before = self.running;
+    fn apply(&mut self, event: &Event) {
         match event.what {
-            What::Switch { to, .. } => {
-                self.running = Some(to);
+            What::Switch { to, to_task, .. } => {
+                (self.running, self.task) = (Some(to), Some(to_task));
                 // A switch is made in no interrupt: the end of one was not recorded.
                 self.contexts.clear();
+                return;
             }
             What::Interrupt { name, begins: true } => self.contexts.push(Context::Interrupt(name)),
             What::Softirq { vector, begins: true } => self.contexts.push(Context::Softirq(vector)),
@@ -69,13 +70,12 @@ impl State {
             What::Softirq { begins: false, .. } => {
                 self.leave(|context| matches!(context, Context::Softirq(_)));
             }
-            What::Waking { .. } | What::Migrate { .. } | What::Idle { .. } => {}
+            What::Waking { .. } | What::Idle { .. } => {}
         }
-        if matches!(event.what, What::Switch { .. }) {
-            return before.is_some_and(|before| before != event.by);
+        // By a thread that no switch led to: it was not recorded.
+        if self.running != Some(event.by) {
+            (self.running, self.task) = (Some(event.by), None);
         }
-        self.running = Some(event.by);
-        before.is_some_and(|before| before != event.by)
     }
 
     fn leave(&mut self, is_left: impl Fn(&Context) -> bool) {
@@ -85,35 +85,27 @@ impl State {
     }
 }
 
-/// Accounts for a latency.
-pub fn account(spike: &Spike, window: &Window<'_>, beside: &Beside) -> Account {
-    let latency_ns = u64::try_from(spike.woke - spike.planned).unwrap_or(0);
-    let mut account = Account {
-        thread: spike.thread,
-        activation: spike.activation,
-        latency_ns,
-        parts: Vec::new(),
-        timeline: Timeline::default(),
-    };
-    let unseen = |length_ns| Part { length_ns, ..Part::default() };
+/// Accounts for a latency; none where no event shows how the thread came to run.
+pub fn account(spike: &Spike, window: &Window<'_>, beside: &Beside) -> Option<Account> {
     if window.complete_from > spike.planned {
-        account.parts.push(unseen(latency_ns));
-        return account;
+        return None;
     }
-    let (segments, timeline) = Scene::of(spike, window).segments();
-    let named = segments.iter().map(|segment| segment.part(spike, window.names));
-    for part in named {
-        match account.parts.last_mut() {
+    let mut parts: Vec<Part> = Vec::new();
+    for segment in Scene::of(spike, window)?.segments() {
+        let part = segment.part(spike, window.names);
+        match parts.last_mut() {
             Some(last) if is_one(last, &part) => last.length_ns += part.length_ns,
-            _ => account.parts.push(part),
+            _ => parts.push(part),
         }
     }
-    account.parts = without_stolen(account.parts, beside);
-    account.timeline = timeline;
-    if account.parts.is_empty() && latency_ns > 0 {
-        account.parts.push(unseen(latency_ns));
-    }
-    account
+    let parts = without_stolen(parts, beside);
+    Some(Account {
+        thread: spike.thread,
+        activation: spike.activation,
+        latency_ns: u64::try_from(spike.woke - spike.planned).unwrap_or(0),
+        timeline: timeline(&parts),
+        parts,
+    })
 }
 
 fn is_one(one: &Part, other: &Part) -> bool {
@@ -128,17 +120,19 @@ struct Segment {
     end: i64,
     kind: PartKind,
     running: Option<i64>,
+    task: Option<TaskId>,
     context: Option<Context>,
-    evidence: Option<Evidence>,
+    evidence: Evidence,
 }
 
 impl Segment {
     fn part(&self, spike: &Spike, names: &Names) -> Part {
-        let task = self.running.map(|thread| match thread {
-            0 => "idle".to_owned(),
-            _ => names.task(thread).map_or_else(|| thread.to_string(), |task| task.name.clone()),
+        let known = self.task.and_then(|task| names.task(task));
+        let task = self.running.map(|thread| match (thread, known) {
+            (0, _) => "idle".to_owned(),
+            (_, Some(task)) => task.name.clone(),
+            (thread, None) => thread.to_string(),
         });
-        let priority = self.running.and_then(|thread| names.task(thread)?.real_time());
         let name = self.context.map(|context| match context {
             Context::Interrupt(name) => names.name(name).to_owned(),
             Context::Softirq(vector) => softirq(vector).to_owned(),
@@ -150,17 +144,17 @@ impl Segment {
             length_ns: ns(self.end - self.begin),
             name,
             task,
-            priority,
-            evidence: self.evidence,
+            priority: known.and_then(Task::real_time),
+            evidence: Some(self.evidence),
             ..Part::default()
         }
     }
 }
 
-impl crate::events::Task {
+impl Task {
     /// Its real-time priority, 1 to 99.
     fn real_time(&self) -> Option<u8> {
-        u8::try_from(99 - self.priority).ok().filter(|priority| (1..=99).contains(priority))
+        u8::try_from(99 - self.priority.clamp(-1, 200)).ok().filter(|prio| (1..=99).contains(prio))
     }
 }
 
@@ -168,47 +162,50 @@ impl crate::events::Task {
 struct Scene<'a> {
     spike: &'a Spike,
     window: &'a Window<'a>,
-    /// When the interrupt came that made the thread runnable; the end where none is seen.
+    /// When the interrupt came that made the thread runnable.
     interrupted: i64,
     /// When it was made runnable.
     woken: i64,
     /// What ran then.
     woken_in: Option<i64>,
-    /// When a switch led to the thread.
-    switched: Option<i64>,
+    /// The thread's own priority, as the kernel counts.
+    priority: Option<i64>,
 }
 
 impl<'a> Scene<'a> {
-    fn of(spike: &'a Spike, window: &'a Window<'a>) -> Self {
-        let is_ours = |event: &&Event| event.what == What::Waking { thread: spike.number };
-        let waking = window.events.iter().position(|event| {
-            is_ours(&event) && (spike.planned..=spike.woke).contains(&event.time)
+    /// None where no event shows how the thread came to run.
+    fn of(spike: &'a Spike, window: &'a Window<'a>) -> Option<Self> {
+        let events = &window.events;
+        let within = |event: &Event| (spike.planned..=spike.woke).contains(&event.time);
+        let is_waking = |event: &Event| matches!(event.what, What::Waking { thread, .. } if thread == spike.number);
+        let to_us =
+            |event: &Event| matches!(event.what, What::Switch { to, .. } if to == spike.number);
+        let priority = events.iter().find_map(|event| match event.what {
+            What::Waking { thread, priority } if thread == spike.number => Some(priority),
+            What::Switch { to, to_task, .. } if to == spike.number => {
+                window.names.task(to_task).map(|task| task.priority)
+            }
+            _ => None,
         });
-        let mut scene = Scene {
+        let at = |moment: i64, woken_in| Scene {
             spike,
             window,
-            interrupted: spike.woke,
-            woken: spike.woke,
-            woken_in: None,
-            switched: None,
+            interrupted: moment,
+            woken: moment,
+            woken_in,
+            priority,
         };
-        let to_us =
-            |event: &&Event| matches!(event.what, What::Switch { to, .. } if to == spike.number);
-        let from = waking.unwrap_or(0);
-        let since = |event: &&Event| event.time >= spike.planned;
-        scene.switched =
-            window.events[from..].iter().filter(since).find(to_us).map(|event| event.time);
-        let Some(waking) = waking else {
+        if was_runnable(events, spike) {
+            return Some(at(spike.planned, None));
+        }
+        let Some(waking) = events.iter().position(|event| is_waking(event) && within(event)) else {
             // Another CPU may have made it runnable: then the switch alone is seen.
-            scene.woken = scene.switched.unwrap_or(spike.woke);
-            scene.interrupted = scene.woken;
-            return scene;
+            let switched = events.iter().find(|event| to_us(event) && within(event))?;
+            return Some(at(switched.time, None));
         };
-        let event = &window.events[waking];
-        (scene.woken, scene.woken_in) = (event.time, Some(event.by));
         // The outermost interrupt that it is in began where the last one began in none.
         let (mut state, mut began) = (State::default(), None);
-        for event in &window.events[..waking] {
+        for event in &events[..waking] {
             let was_out = state.contexts.is_empty();
             state.apply(event);
             match state.contexts.len() {
@@ -217,19 +214,19 @@ impl<'a> Scene<'a> {
                 _ => {}
             }
         }
-        scene.interrupted = began.unwrap_or(scene.woken).max(spike.planned);
-        scene
+        let woken = &events[waking];
+        let interrupted = began.unwrap_or(woken.time).max(spike.planned);
+        Some(Scene { interrupted, ..at(woken.time, Some(woken.by)) })
     }
 
-    /// What the CPU did from the planned time on, without gaps, and the same as a picture.
-    fn segments(&self) -> (Vec<Segment>, Timeline) {
+    /// What the CPU did from the planned time on, without gaps.
+    fn segments(&self) -> Vec<Segment> {
         let (planned, woke) = (self.spike.planned, self.spike.woke);
         let (mut state, mut segments) = (State::default(), Vec::new());
         let before = self.window.events.partition_point(|event| event.time < planned);
-        self.window.events[..before].iter().for_each(|event| {
-            state.apply(event);
-        });
-        let within = &self.window.events[before..];
+        self.window.events[..before].iter().for_each(|event| state.apply(event));
+        let until = self.window.events.partition_point(|event| event.time <= woke);
+        let within = &self.window.events[before..until.max(before)];
         // What ran before the first event is who is there in it.
         if state.running.is_none() {
             state.running = within.first().map(|event| match event.what {
@@ -238,96 +235,115 @@ impl<'a> Scene<'a> {
             });
         }
         let mut at = planned;
-        for event in within {
+        for (index, event) in within.iter().enumerate() {
             // The moments of a wake-up are events, so that no segment has one inside.
-            self.close(&mut segments, &state, at, event.time, event);
+            self.close(&mut segments, &state, (at, event.time), &within[index..]);
             at = event.time;
             state.apply(event);
         }
-        let end = Event { time: woke, by: self.spike.number, what: What::Idle { begins: false } };
-        self.close(&mut segments, &state, at, woke, &end);
-        let timeline = self.timeline(&segments);
-        (segments, timeline)
+        self.close(&mut segments, &state, (at, woke), &[]);
+        segments
     }
 
+    /// Ends a segment, with the events from its end on.
     fn close(
         &self,
         segments: &mut Vec<Segment>,
         state: &State,
-        begin: i64,
-        end: i64,
-        next: &Event,
+        (begin, end): (i64, i64),
+        later: &[Event],
     ) {
         if end <= begin {
             return;
         }
-        let spike = self.spike;
         let running = state.running;
-        let is_ours = running == Some(spike.number);
+        let is_ours = running == Some(self.spike.number);
+        // As the switch from it has it, where none to it was recorded.
+        let left = later.iter().find_map(|event| match event.what {
+            What::Switch { from, from_task, .. } if Some(from) == running => Some(from_task),
+            _ => None,
+        });
+        let task = state.task.or(left);
+        let goes_before = || [state.task, left].into_iter().flatten().any(|id| self.is_before(id));
         let context = state.contexts.last().copied();
-        // An event by a thread that no switch led to: it was not recorded.
-        let unseen = running.is_some_and(|running| running != next.by)
-            && !matches!(next.what, What::Switch { .. });
-        let traced = if unseen { Evidence::Inferred } else { Evidence::Traced };
+        let next = later.first().map_or(self.spike.number, |event| match event.what {
+            What::Switch { from, .. } => from,
+            _ => event.by,
+        });
+        let traced = if running == Some(next) { Evidence::Traced } else { Evidence::Inferred };
         let (kind, evidence) = match context {
             Some(Context::Interrupt(_)) => (PartKind::HardInterrupt, traced),
             Some(Context::Softirq(_)) => (PartKind::Softirq, traced),
-            None if begin < self.interrupted => match running {
-                Some(0) => (PartKind::Idle, Evidence::Inferred),
-                _ if is_ours => (PartKind::Thread, traced),
-                _ => (PartKind::TimerPending, Evidence::Inferred),
-            },
-            None if is_ours => (PartKind::Return, traced),
+            None if is_ours => {
+                (if begin < self.woken { PartKind::Thread } else { PartKind::Return }, traced)
+            }
+            None if begin < self.interrupted && running == Some(0) => {
+                (PartKind::Idle, Evidence::Inferred)
+            }
             None if begin < self.woken => (PartKind::TimerPending, Evidence::Inferred),
             None if running == Some(0) => (PartKind::LeavingIdle, traced),
-            None if running == self.woken_in && !self.goes_before(running) => {
+            None if goes_before() => (PartKind::OtherThread, traced),
+            None if self.woken_in.is_none() || running == self.woken_in => {
                 (PartKind::PreemptionOff, traced)
             }
             None => (PartKind::OtherThread, traced),
         };
-        let context =
-            context.filter(|_| matches!(kind, PartKind::HardInterrupt | PartKind::Softirq));
-        segments.push(Segment { begin, end, kind, running, context, evidence: Some(evidence) });
+        segments.push(Segment { begin, end, kind, running, task, context, evidence });
     }
 
     /// Whether a thread goes before the measuring one.
-    fn goes_before(&self, thread: Option<i64>) -> bool {
-        let priority = |thread: i64| self.window.names.task(thread).map(|task| task.priority);
-        let ours = priority(self.spike.number);
-        thread.and_then(priority).zip(ours).is_some_and(|(theirs, ours)| theirs <= ours)
+    fn is_before(&self, task: TaskId) -> bool {
+        let theirs = self.window.names.task(task).map(|task| task.priority);
+        theirs.zip(self.priority).is_some_and(|(theirs, ours)| theirs <= ours)
     }
+}
 
-    fn timeline(&self, segments: &[Segment]) -> Timeline {
-        let mut timeline = Timeline { left_out: Some(0), ..Timeline::default() };
-        let mut known: HashMap<String, u32> = HashMap::new();
-        for depth in [0, 1] {
-            let mut last: Option<Span> = None;
-            for segment in segments {
-                let part = segment.part(self.spike, self.window.names);
-                let name = if depth == 0 { part.task } else { part.name };
-                let Some(name) = name else {
+/// Whether a thread did not sleep when it was planned to wake: it was late already.
+fn was_runnable(events: &[Event], spike: &Spike) -> bool {
+    let of_it = |event: &Event| match event.what {
+        What::Waking { thread, .. } if thread == spike.number => Some(true),
+        What::Switch { from, sleeps, .. } if from == spike.number => Some(!sleeps),
+        What::Switch { to, .. } if to == spike.number => Some(true),
+        _ => None,
+    };
+    let before = events.partition_point(|event| event.time < spike.planned);
+    events[..before].iter().rev().find_map(of_it).unwrap_or(false)
+}
+
+/// Tasks, and what interrupted them, over time.
+fn timeline(parts: &[Part]) -> Timeline {
+    let mut timeline = Timeline { left_out: Some(0), ..Timeline::default() };
+    let mut known: HashMap<String, u32> = HashMap::new();
+    for depth in [0, 1] {
+        let mut last: Option<Span> = None;
+        for part in parts {
+            let name = match (depth, part.kind) {
+                (0, PartKind::Hypervisor) => Some("hypervisor"),
+                (0, _) => part.task.as_deref(),
+                _ => part.name.as_deref(),
+            };
+            let Some(name) = name else {
+                timeline.spans.extend(last.take());
+                continue;
+            };
+            let next = u32::try_from(timeline.names.len()).unwrap_or(u32::MAX);
+            let id = *known.entry(name.to_owned()).or_insert_with(|| {
+                timeline.names.push(name.to_owned());
+                next
+            });
+            match &mut last {
+                Some(span) if span.name == id => span.length_ns += part.length_ns,
+                _ => {
                     timeline.spans.extend(last.take());
-                    continue;
-                };
-                let next = u32::try_from(timeline.names.len()).unwrap_or(u32::MAX);
-                let id = *known.entry(name.clone()).or_insert_with(|| {
-                    timeline.names.push(name);
-                    next
-                });
-                match &mut last {
-                    Some(span) if span.name == id => span.length_ns += part.length_ns,
-                    _ => {
-                        timeline.spans.extend(last.take());
-                        let (begin_ns, length_ns) = (part.begin_ns, part.length_ns);
-                        last = Some(Span { depth, name: id, begin_ns, length_ns });
-                    }
+                    let Part { begin_ns, length_ns, .. } = *part;
+                    last = Some(Span { depth, name: id, begin_ns, length_ns });
                 }
             }
-            timeline.spans.extend(last);
         }
-        timeline.spans.sort_by_key(|span| (span.begin_ns, span.depth));
-        timeline
+        timeline.spans.extend(last);
     }
+    timeline.spans.sort_by_key(|span| (span.begin_ns, span.depth));
+    timeline
 }
 
 /// A shorter part says nothing of a hypervisor, whose count moves in ticks of 10 ms.
@@ -365,7 +381,7 @@ fn without_stolen(parts: Vec<Part>, beside: &Beside) -> Vec<Part> {
             evidence: Some(Evidence::Counted),
             ..Part::default()
         };
-        let unexplained = Part { task: part.task.clone(), ..Part::default() };
+        let unexplained = Part::default();
         let mut begin_ns = part.begin_ns;
         let pieces = [(hypervisor, stolen_ns), (unexplained, rest_ns - usual_ns), (part, usual_ns)];
         for (piece, length_ns) in pieces {

@@ -13,12 +13,29 @@ struct Made {
 
 impl Made {
     fn new() -> Self {
-        let mut names = Names::default();
-        for (thread, name, priority) in [(OURS, "teiji-0", 9), (7, "hackbench", 120), (8, "hog", 4)]
-        {
-            names.see(thread, name.as_bytes(), priority);
-        }
-        Made { events: Vec::new(), names }
+        Made { events: Vec::new(), names: Names::default() }
+    }
+
+    /// Between threads as they are usually.
+    fn switch(self, time: i64, from: i64, to: i64) -> Self {
+        let usual = |thread| match thread {
+            OURS => ("teiji-0", 9),
+            7 => ("hackbench", 120),
+            8 => ("hog", 4),
+            _ => ("swapper/0", 120),
+        };
+        self.switched(time, (from, usual(from)), (to, usual(to)))
+    }
+
+    fn switched(mut self, time: i64, from: (i64, (&str, i64)), to: (i64, (&str, i64))) -> Self {
+        let mut id = |(name, priority): (&str, i64)| self.names.task_id(name.as_bytes(), priority);
+        let (from_task, to_task) = (id(from.1), id(to.1));
+        let (from, to) = (from.0, to.0);
+        self.and(time, from, What::Switch { from, from_task, sleeps: from == OURS, to, to_task })
+    }
+
+    fn waking(self, time: i64, by: i64) -> Self {
+        self.and(time, by, What::Waking { thread: OURS, priority: 9 })
     }
 
     fn and(mut self, time: i64, by: i64, what: What) -> Self {
@@ -37,7 +54,7 @@ impl Made {
 
     fn accounted_of(&self, spike: &Spike, beside: &Beside) -> Vec<(PartKind, u64, Option<String>)> {
         let window = Window { events: self.events.clone(), names: &self.names, complete_from: 0 };
-        let account = account(spike, &window, beside);
+        let account = account(spike, &window, beside).unwrap();
         let sum: u64 = account.parts.iter().map(|part| part.length_ns).sum();
         assert_eq!(sum, account.latency_ns);
         let mut end = 0;
@@ -57,11 +74,11 @@ fn some(name: &str) -> Option<String> {
 #[test]
 fn a_wake_up_from_a_thread_that_is_not_preempted() {
     let made = Made::new()
-        .and(500, 0, What::Switch { from: 0, to: 7 })
+        .switch(500, 0, 7)
         .interrupt(1_100, 7, "local timer", true)
-        .and(1_150, 7, What::Waking { thread: OURS })
+        .waking(1_150, 7)
         .interrupt(1_200, 7, "local timer", false)
-        .and(1_900, 7, What::Switch { from: 7, to: OURS });
+        .switch(1_900, 7, OURS);
     let expected = vec![
         (PartKind::TimerPending, 100, some("hackbench")),
         (PartKind::HardInterrupt, 100, some("local timer")),
@@ -74,15 +91,15 @@ fn a_wake_up_from_a_thread_that_is_not_preempted() {
 #[test]
 fn what_runs_first_is_named_with_its_priority() {
     let made = Made::new()
-        .and(500, 0, What::Switch { from: 0, to: 8 })
+        .switch(500, 0, 8)
         .interrupt(1_010, 8, "local timer", true)
-        .and(1_020, 8, What::Waking { thread: OURS })
+        .waking(1_020, 8)
         .interrupt(1_030, 8, "local timer", false)
         .interrupt(1_500, 8, "eth0", true)
         .interrupt(1_600, 8, "eth0", false)
         .and(1_600, 8, What::Softirq { vector: 3, begins: true })
         .and(1_700, 8, What::Softirq { vector: 3, begins: false })
-        .and(1_990, 8, What::Switch { from: 8, to: OURS });
+        .switch(1_990, 8, OURS);
     let expected = vec![
         (PartKind::TimerPending, 10, some("hog")),
         (PartKind::HardInterrupt, 20, some("local timer")),
@@ -94,7 +111,7 @@ fn what_runs_first_is_named_with_its_priority() {
     ];
     assert_eq!(made.accounted(&Beside::default()), expected);
     let window = Window { events: made.events.clone(), names: &made.names, complete_from: 0 };
-    let account = account(&SPIKE, &window, &Beside::default());
+    let account = account(&SPIKE, &window, &Beside::default()).unwrap();
     let (cause, sum) = account.cause().unwrap();
     assert_eq!((cause.place(), cause.priority, sum), (Some("hog"), Some(95), 760));
     assert_eq!(cause.evidence, Some(Evidence::Traced));
@@ -104,9 +121,9 @@ fn what_runs_first_is_named_with_its_priority() {
 #[test]
 fn a_switch_that_is_missing() {
     let made = Made::new()
-        .and(500, 7, What::Switch { from: 7, to: 0 })
+        .switch(500, 7, 0)
         .interrupt(1_300, 0, "local timer", true)
-        .and(1_310, 0, What::Waking { thread: OURS })
+        .waking(1_310, 0)
         .interrupt(1_400, 0, "local timer", false);
     let beside = Beside { idle_exit_ns: 100, stolen_ns: 0 };
     let expected = vec![
@@ -122,11 +139,11 @@ fn a_switch_that_is_missing() {
 fn the_hypervisor_gets_no_more_than_was_stolen() {
     let at = |time: i64| 1_000 + (time - 1_000) * 1_000;
     let made = Made::new()
-        .and(500, 7, What::Switch { from: 0, to: 7 })
+        .switch(500, 0, 7)
         .interrupt(at(1_800), 7, "local timer", true)
-        .and(at(1_850), 7, What::Waking { thread: OURS })
+        .waking(at(1_850), 7)
         .interrupt(at(1_900), 7, "local timer", false)
-        .and(at(1_950), 7, What::Switch { from: 7, to: OURS });
+        .switch(at(1_950), 7, OURS);
     let spike = Spike { woke: at(2_000), ..SPIKE };
     let with = |stolen_ns| made.accounted_of(&spike, &Beside { stolen_ns, idle_exit_ns: 0 });
     assert_eq!(with(0)[0], (PartKind::TimerPending, 800_000, some("hackbench")));
@@ -142,10 +159,44 @@ fn the_hypervisor_gets_no_more_than_was_stolen() {
 }
 
 #[test]
-fn what_was_overwritten_is_not_guessed() {
-    let made = Made::new().and(1_500, 7, What::Switch { from: 7, to: OURS });
-    let window = Window { events: made.events, names: &made.names, complete_from: 1_400 };
-    let account = account(&SPIKE, &window, &Beside::default());
-    let kinds: Vec<_> = account.parts.iter().map(|part| (part.kind, part.length_ns)).collect();
-    assert_eq!(kinds, [(PartKind::Unattributed, 1_000)]);
+fn what_was_not_seen_is_not_guessed() {
+    let of = |made: &Made, complete_from| {
+        let window = Window { events: made.events.clone(), names: &made.names, complete_from };
+        account(&SPIKE, &window, &Beside::default())
+    };
+    let made = Made::new().switch(1_500, 7, OURS);
+    assert_eq!(of(&made, 1_400), None, "overwritten");
+    assert!(of(&made, 0).is_some());
+    assert_eq!(of(&Made::new(), 0), None);
+    assert_eq!(of(&Made::new().switch(1_200, 7, 8), 0), None, "on another CPU");
+}
+
+/// Each event has the name and the priority of its moment.
+#[test]
+fn a_thread_that_changes_its_name_and_priority() {
+    let (then, later) = ((8, ("ren1", 4)), (8, ("ren2", 120)));
+    let made = Made::new()
+        .switched(900, (0, ("swapper/0", 120)), then)
+        .interrupt(1_010, 8, "local timer", true)
+        .waking(1_020, 8)
+        .interrupt(1_030, 8, "local timer", false)
+        .switched(1_900, then, (OURS, ("teiji-0", 9)))
+        .switched(3_000, (OURS, ("teiji-0", 9)), later);
+    let found = made.accounted(&Beside::default());
+    assert_eq!(found[2], (PartKind::OtherThread, 870, some("ren1")));
+    // One that does not go before it is not said to.
+    let made = Made::new()
+        .switched(900, (0, ("swapper/0", 120)), (8, ("low", 50)))
+        .waking(1_020, 8)
+        .switched(1_900, (8, ("low", 50)), (OURS, ("teiji-0", 9)));
+    assert_eq!(made.accounted(&Beside::default())[1].0, PartKind::PreemptionOff);
+}
+
+/// With `--catch-up` it may be late when it is planned, and no timer has to do with it.
+#[test]
+fn a_thread_that_does_not_sleep_waits_for_no_timer() {
+    let made = Made::new().switch(500, 0, 8).waking(600, 8).switch(1_800, 8, OURS);
+    let expected =
+        [(PartKind::OtherThread, 800, some("hog")), (PartKind::Return, 200, some("teiji-0"))];
+    assert_eq!(made.accounted(&Beside::default()), expected);
 }

@@ -20,18 +20,19 @@ pub struct Event {
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The CPU goes from one thread to another.
+    /// The CPU goes from one thread to another. Of both, name and priority at this moment; and
+    /// whether the first goes to sleep.
     Switch {
         from: i64,
+        from_task: TaskId,
+        sleeps: bool,
         to: i64,
+        to_task: TaskId,
     },
-    /// A thread becomes runnable.
+    /// A thread becomes runnable, with this priority.
     Waking {
         thread: i64,
-    },
-    /// A thread is moved to another CPU.
-    Migrate {
-        thread: i64,
+        priority: i64,
     },
     /// An interrupt's handler begins or ends.
     Interrupt {
@@ -48,6 +49,10 @@ pub enum What {
     },
 }
 
+/// A thread's name and priority that [`Names`] keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TaskId(u32);
+
 /// A name that [`Names`] keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NameId(u32);
@@ -57,10 +62,11 @@ pub struct NameId(u32);
 pub struct Names {
     names: Vec<String>,
     known: HashMap<Vec<u8>, NameId>,
-    tasks: HashMap<i64, Task>,
+    tasks: Vec<Task>,
+    known_tasks: HashMap<(Vec<u8>, i64), TaskId>,
 }
 
-/// A thread, as the last event that named it has it.
+/// A thread, as an event has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     pub name: String,
@@ -77,8 +83,8 @@ impl Names {
         self.names.get(id.0 as usize).map_or("", String::as_str)
     }
 
-    pub fn task(&self, thread: i64) -> Option<&Task> {
-        self.tasks.get(&thread)
+    pub fn task(&self, id: TaskId) -> Option<&Task> {
+        self.tasks.get(id.0 as usize)
     }
 
     pub(crate) fn id(&mut self, bytes: &[u8]) -> NameId {
@@ -94,25 +100,18 @@ impl Names {
         id
     }
 
-    pub(crate) fn see(&mut self, thread: i64, name: &[u8], priority: i64) {
-        // There is one for each CPU, and none is a thread that anybody means.
-        if thread == 0 {
-            return;
+    pub(crate) fn task_id(&mut self, name: &[u8], priority: i64) -> TaskId {
+        let key = (name.to_vec(), priority);
+        if let Some(id) = self.known_tasks.get(&key) {
+            return *id;
         }
-        let has_room = self.tasks.len() < MAX_TASKS;
-        match self.tasks.get_mut(&thread) {
-            Some(task) => {
-                if task.name.as_bytes() != name {
-                    task.name = String::from_utf8_lossy(name).into_owned();
-                }
-                task.priority = priority;
-            }
-            None if has_room => {
-                let name = String::from_utf8_lossy(name).into_owned();
-                self.tasks.insert(thread, Task { name, priority });
-            }
-            None => {}
+        if self.tasks.len() >= MAX_TASKS {
+            return TaskId(u32::MAX);
         }
+        let id = TaskId(u32::try_from(self.tasks.len()).unwrap_or(u32::MAX));
+        self.tasks.push(Task { name: String::from_utf8_lossy(name).into_owned(), priority });
+        self.known_tasks.insert(key, id);
+        id
     }
 }
 
@@ -121,7 +120,6 @@ impl Names {
 enum Kind {
     Switch,
     Waking,
-    Migrate,
     Handler(bool),
     Softirq(bool),
     Idle,
@@ -147,17 +145,16 @@ const fn vector(event: &'static str, name: &'static str, begins: bool) -> Known 
 }
 
 /// Of these at least what is needed has to be there: the first two.
-const EVENTS: [Known; 28] = [
+const EVENTS: [Known; 27] = [
     Known {
         texts: &["prev_comm", "next_comm"],
         ..known(
             "sched/sched_switch",
             Kind::Switch,
-            &["prev_pid", "prev_prio", "next_pid", "next_prio"],
+            &["prev_pid", "prev_prio", "next_pid", "next_prio", "prev_state"],
         )
     },
-    Known { filtered: true, ..known("sched/sched_waking", Kind::Waking, &["pid"]) },
-    Known { filtered: true, ..known("sched/sched_migrate_task", Kind::Migrate, &["pid"]) },
+    Known { filtered: true, ..known("sched/sched_waking", Kind::Waking, &["pid", "prio"]) },
     Known { texts: &["name"], ..known("irq/irq_handler_entry", Kind::Handler(true), &["irq"]) },
     known("irq/irq_handler_exit", Kind::Handler(false), &["irq"]),
     known("irq/softirq_entry", Kind::Softirq(true), &["vec"]),
@@ -185,6 +182,8 @@ const EVENTS: [Known; 28] = [
     vector("ipi/ipi_exit", "IPI", false),
 ];
 const NEEDED: usize = 2;
+/// The bits of a thread's state: none while it can run.
+const STATES: i64 = 0xff;
 /// The state of `cpu_idle` that says it is left.
 const NOT_IDLE: i64 = 0xffff_ffff;
 
@@ -200,7 +199,7 @@ pub(crate) struct Layout {
 struct Laid {
     id: i64,
     kind: Kind,
-    numbers: [Option<Field>; 4],
+    numbers: [Option<Field>; 5],
     texts: [Option<TextField>; 2],
 }
 
@@ -245,16 +244,15 @@ impl Layout {
         let text = |index: usize| laid.texts[index]?.of(bytes);
         let what = match laid.kind {
             Kind::Switch => {
-                let (from, to) = (field(0)?, field(2)?);
-                for (thread, name, priority) in [(from, 0, 1), (to, 1, 3)] {
-                    if let (Some(name), Some(priority)) = (text(name), field(priority)) {
-                        names.see(thread, name, priority);
-                    }
-                }
-                What::Switch { from, to }
+                let mut task = |name, priority| {
+                    let (name, priority) = (text(name), field(priority));
+                    names.task_id(name.unwrap_or_default(), priority.unwrap_or(i64::MAX))
+                };
+                let (from_task, to_task) = (task(0, 1), task(1, 3));
+                let sleeps = field(4).is_some_and(|state| state & STATES != 0);
+                What::Switch { from: field(0)?, from_task, sleeps, to: field(2)?, to_task }
             }
-            Kind::Waking => What::Waking { thread: field(0)? },
-            Kind::Migrate => What::Migrate { thread: field(0)? },
+            Kind::Waking => What::Waking { thread: field(0)?, priority: field(1)? },
             Kind::Handler(begins) => {
                 let name = names.id(text(0).unwrap_or_default());
                 What::Interrupt { name, begins }
@@ -276,7 +274,7 @@ impl Laid {
         let mut laid = Laid {
             id: i64::from(format.id),
             kind: known.kind,
-            numbers: [None; 4],
+            numbers: [None; 5],
             texts: [None; 2],
         };
         for (place, name) in laid.numbers.iter_mut().zip(known.numbers) {

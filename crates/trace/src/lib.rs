@@ -26,7 +26,7 @@ mod tracefs;
 mod watch;
 
 pub use account::{Beside, Spike, account};
-pub use events::{Event, NameId, Names, Recorded, Task, What};
+pub use events::{Event, NameId, Names, Recorded, Task, TaskId, What};
 pub use format::{Field, Format, TextField};
 pub use hwlat::Gap;
 pub use line::{Line, Text};

@@ -126,9 +126,8 @@ impl Watch {
                     *complete_from = time.max(*complete_from);
                 }
                 Raw::Event(time, bytes) => {
-                    // Names are learned from all of them.
-                    if let Some(event) = layout.decode(time, bytes, names)
-                        && time >= from
+                    if time >= from
+                        && let Some(event) = layout.decode(time, bytes, names)
                     {
                         if kept.len() == KEPT {
                             kept.pop_front();

@@ -11,6 +11,7 @@ use crate::sections::conditions;
 use crate::sections::lab::TimeKind;
 use crate::sections::method;
 use model::{Document, Recorded, Unknown};
+use plan::{CpuId, CpuList};
 use std::collections::BTreeSet;
 
 /// A fact that is not the same in both groups.
@@ -49,11 +50,18 @@ pub(super) fn differing(
         .into_iter()
         .filter(|row| !row.one_for_all() && !ALWAYS.contains(&row.name));
     let loads: Vec<String> = all.iter().map(Overview::condition).collect();
+    // In order of thread: one on each, or several in turn.
+    let cpus = |one: &Overview<'_>| {
+        let of_threads = one.document().threads.iter().map(|thread| thread.cpu);
+        let cpus: Vec<CpuId> = of_threads.collect();
+        tr!(threads_on_cpus, threads = cpus.len(), cpus = CpuList::format(&cpus))
+    };
+    let cpus: Vec<String> = all.iter().map(cpus).collect();
     let distinct = |values: &[String]| {
         values.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>()
     };
     (facts.chain(rows.map(|row| (row.name, row.values))))
-        .chain([(texts::load_heading, loads)])
+        .chain([(texts::load_heading, loads), (texts::measuring_threads, cpus)])
         .map(|(name, values)| Differing {
             name: name.said().to_owned(),
             base: distinct(&values[..base.len()]),

@@ -77,7 +77,7 @@ pub fn watched_text(
             out.push('\n');
         }
         let latencies = |count: u64| format::counted(count, texts::n_latencies);
-        let Watched { above: all, accounted, overwritten, unwatched, .. } = watched;
+        let Watched { above: all, accounted, overwritten, unwatched, unseen, kept, .. } = watched;
         let line = tr!(
             latencies_above_accounted,
             latencies = latencies(*all),
@@ -85,16 +85,28 @@ pub fn watched_text(
             accounted = count(*accounted)
         );
         wrapped(&mut out, "", &line);
+        if kept < accounted {
+            wrapped(&mut out, "", &tr!(accounts_kept, kept = count(*kept)));
+        }
         if *overwritten > 0 {
             wrapped(&mut out, "", &tr!(latencies_overwritten, latencies = latencies(*overwritten)));
         }
         if *unwatched > 0 {
             wrapped(&mut out, "", &tr!(latencies_unwatched, latencies = latencies(*unwatched)));
         }
+        if *unseen > 0 {
+            wrapped(&mut out, "", &tr!(latencies_unseen, latencies = latencies(*unseen)));
+        }
+        if watched.largest_without_ns > 0 {
+            let time = exact_micros(watched.largest_without_ns.cast_signed());
+            wrapped(&mut out, "", &tr!(largest_without_account, time));
+        }
         if let Some(WatchCost { with, without }) = &watched.cost {
             let micros = |ns: i64| exact_micros(ns);
             let line = tr!(
                 watching_cost,
+                with = count(with.samples),
+                without = count(without.samples),
                 p50_with = micros(with.p50_ns),
                 p50_without = micros(without.p50_ns),
                 p99_with = micros(with.p99_ns),

@@ -26,7 +26,7 @@ const fn colour(kind: PartKind) -> &'static str {
         PartKind::InterruptsOff => "#f2a07b",
         PartKind::OtherCpu => "#e5a3a3",
         PartKind::PreemptionOff => "#f3c98b",
-        PartKind::OtherThread | PartKind::Migration => "#e3b7d3",
+        PartKind::OtherThread => "#e3b7d3",
         PartKind::Hypervisor => "#cfc3ea",
         PartKind::HardInterrupt => "#9cc7e8",
         PartKind::Softirq => "#c3dcef",

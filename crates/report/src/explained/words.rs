@@ -25,7 +25,6 @@ pub(crate) fn kind_name(kind: PartKind) -> &'static str {
         PartKind::Switch => texts::context_switch,
         PartKind::Return => texts::return_to_user_space,
         PartKind::Thread => texts::the_thread_itself,
-        PartKind::Migration => texts::migration,
         PartKind::Hypervisor => texts::hypervisor_ran,
         PartKind::Unattributed => texts::not_attributed,
     }
@@ -112,7 +111,7 @@ pub(crate) fn sentence(account: &Account) -> String {
     let title = account_title(account);
     let Some((part, sum)) = account.cause() else { return title };
     let parts = account.parts_of_cause();
-    let what = tr!(what_for_time_us, what = kind_name(part.kind), time = micros(sum));
+    let what = tr!(what_for_time_us, what = kind_of(part.kind, part.evidence), time = micros(sum));
     let source = of_all(&parts, |part| part.sources.function.as_ref());
     let place = match (&part.function, &part.name) {
         (Some(function), _) => tr!(in_function, function = located(function, source)),
@@ -150,15 +149,19 @@ pub(crate) fn part_rows(account: &Account) -> Vec<[String; 4]> {
     let row = |part: &Part| {
         let times = [part.begin_ns, part.length_ns].map(micros);
         let [begin, length] = times;
-        [begin, length, kind_of(part), place(part)]
+        [begin, length, kind_of(part.kind, part.evidence), place(part)]
     };
     account.parts.iter().map(row).collect()
 }
 
-/// What the processor did, marked where that is inferred from what ran.
-fn kind_of(part: &Part) -> String {
-    let what = kind_name(part.kind);
-    match part.evidence {
+/// What the processor did, marked where that is inferred from what ran. Events do not tell whether
+/// preemption was off, or the scheduler was at work.
+fn kind_of(kind: PartKind, evidence: Option<Evidence>) -> String {
+    let what = match (kind, evidence) {
+        (PartKind::PreemptionOff, Some(_)) => texts::not_preempted.said(),
+        _ => kind_name(kind),
+    };
+    match evidence {
         Some(Evidence::Inferred) => tr!(inferred_part, what),
         _ => what.to_owned(),
     }
@@ -243,10 +246,10 @@ pub(crate) fn details(account: &Account) -> Vec<String> {
 }
 
 pub(crate) fn cause_name(cause: &Cause) -> String {
-    let what = kind_name(cause.kind);
+    let what = kind_of(cause.kind, cause.evidence);
     match cause.function.as_ref().or(cause.place.as_ref()) {
         Some(function) => tr!(what_in_function, what, function),
-        None => what.to_owned(),
+        None => what,
     }
 }
 

@@ -56,7 +56,7 @@ const OF_OUTPUT: [Text; 4] = [
 /// themselves.
 pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
     type Answer = fn(&Overview<'_>) -> String;
-    let questions: [(Text, Answer); 20] = [
+    let questions: [(Text, Answer); 21] = [
         (texts::source_of_output, |o| imported::origin(o.document()).or_nothing()),
         (texts::not_said_by_output, |o| imported::lacking(o.document()).or_nothing()),
         (texts::values_of_output, |o| imported::resolution(o.document()).or_nothing()),
@@ -86,6 +86,15 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
                 .run
                 .break_above_ns
                 .map_or_else(|| tr!(never), |limit| limit.to_string())
+        }),
+        (texts::events_recorded, |o| {
+            let asked = o.document().run.explain_above_ns;
+            match (&o.document().instrument.watched, asked) {
+                (Some(watched), Some(above)) => {
+                    tr!(events_explain_above, events = watched.events.len(), above)
+                }
+                _ => tr!(none),
+            }
         }),
         (texts::clock, clock),
         (texts::memory_locked, |o| yes(o.document().instrument.memory_locked)),

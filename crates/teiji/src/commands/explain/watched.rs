@@ -4,14 +4,25 @@
 use super::{Args, Which};
 use crate::exit::{CommandResult, DONE};
 use crate::output;
-use model::{Account, Recorded, causes};
+use model::{Account, Recorded, Warning, causes};
 use report::Language;
 use serde_json::json;
 
 /// Prints what the recording keeps, of all latencies or of those that are asked for.
 pub fn show(args: &Args, recorded: &Recorded) -> CommandResult {
     let name = recorded.path.display();
+    let warnings = &recorded.document.warnings;
+    let why_not = warnings.iter().find_map(|warning| match warning {
+        Warning::NotWatched { error } => Some(error),
+        _ => None,
+    });
     let Some(watched) = &recorded.document.instrument.watched else {
+        if let Some(error) = why_not {
+            refuse!("{name} has no events of the kernel: {error}");
+        }
+        if recorded.document.run.explain_above_ns.is_some() {
+            refuse!("{name} was cut off before what was explained had been kept");
+        }
         refuse!(
             "{name} has no events of the kernel, and was not recorded in the lab, where the same \
              instructions can be run again. Measure with: teiji measure --explain"
@@ -24,7 +35,11 @@ pub fn show(args: &Args, recorded: &Recorded) -> CommandResult {
     let mut accounts = explained.map_or_else(Vec::new, |explained| explained.accounts);
     choose(&mut accounts, &args.which);
     if accounts.is_empty() && watched.accounted > 0 {
-        refuse!("none of the {} latencies that {name} explains is one of these", watched.accounted);
+        refuse!(
+            "{name} keeps accounts of {} latencies, and of none of these: see the last lines of \
+             teiji explain",
+            watched.kept
+        );
     }
     if args.json {
         let shown = json!({
