@@ -4,7 +4,7 @@
 
 use anyhow::Context;
 use lab::KernelName;
-use plan::{Plan, Setting, Value};
+use plan::{BootSettings, Plan, Setting, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -25,6 +25,9 @@ pub struct Boot {
 pub struct PlannedBoot {
     kernel: Option<String>,
     append: Option<String>,
+    /// How many runs it has; none in folders that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<usize>,
 }
 
 impl Boot {
@@ -46,10 +49,11 @@ impl Boot {
 
 impl PlannedBoot {
     /// Those that a plan asks for, each once; empty where it names no kernel and no arguments.
+    /// `flags`: those of guests, which say nothing in a boot.
     ///
     /// # Errors
     /// When the plan has no combinations.
-    pub fn from_plan(plan: &Plan) -> anyhow::Result<Vec<Self>> {
+    pub fn from_plan(plan: &Plan, flags: &[&str]) -> anyhow::Result<Vec<Self>> {
         let mut planned_boots: Vec<Self> = Vec::new();
         for combination in plan.combinations()? {
             let of = |key: &str| {
@@ -61,22 +65,38 @@ impl PlannedBoot {
                 Some(Value::Words(words)) if words.is_empty() => None,
                 value => value.map(|value| value.to_string()),
             };
-            let one = PlannedBoot { kernel: text(of("kernel")), append: text(of("append")) };
+            let one =
+                PlannedBoot { kernel: text(of("kernel")), append: text(of("append")), runs: None };
             if !planned_boots.contains(&one) {
                 planned_boots.push(one);
             }
         }
         planned_boots.retain(|one| one.kernel.is_some() || one.append.is_some());
+        for one in &mut planned_boots {
+            let combinations = plan.clone().in_boot(flags, Some(&one.settings())).combinations();
+            let combinations = combinations.map_or(0, |combinations| combinations.len());
+            one.runs = Some(plan.order.runs(combinations, 0).len());
+        }
         Ok(planned_boots)
+    }
+
+    /// What a boot is of these; none where it is none of them. Of several it is the one with most
+    /// arguments.
+    pub fn of<'b>(planned_boots: &'b [Self], boot: &Boot) -> Option<&'b Self> {
+        planned_boots.iter().filter(|one| one.is(boot)).max_by_key(|one| one.words().len())
+    }
+
+    /// As the plan sets it.
+    pub fn settings(&self) -> BootSettings {
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+        BootSettings { values: [text(&self.kernel), text(&self.append)] }
     }
 
     /// Of these, the boots that are still missing. One with more arguments than was asked for is
     /// another boot only if it is asked for too.
     pub fn missing(planned_boots: &[Self], made: &[Boot]) -> Vec<Self> {
-        let best = |boot: &Boot| {
-            planned_boots.iter().filter(|one| one.is(boot)).max_by_key(|one| one.words().len())
-        };
-        let met: BTreeSet<&Self> = made.iter().filter_map(best).collect();
+        let met: BTreeSet<&Self> =
+            made.iter().filter_map(|boot| Self::of(planned_boots, boot)).collect();
         planned_boots.iter().filter(|one| !met.contains(one)).cloned().collect()
     }
 
@@ -134,6 +154,7 @@ mod tests {
     fn planned_boots(text: &str) -> Vec<PlannedBoot> {
         PlannedBoot::from_plan(
             &Plan::read(Path::new("plan.toml"), &mut |_| Ok(text.to_owned())).unwrap(),
+            &["kernel", "append"],
         )
         .unwrap()
     }

@@ -79,6 +79,18 @@ impl Plan {
         (all, errors)
     }
 
+    /// All settings of a combination that was added.
+    pub(crate) fn combination_of(&self, added: &[Setting]) -> Vec<Setting> {
+        self.combination(&added.iter().collect::<Vec<_>>()).settings
+    }
+
+    /// Whether a combination that was added is one of the others.
+    pub(crate) fn has(&self, added: &[Setting]) -> bool {
+        let key = key_of(&self.combination_of(added));
+        let (all, _) = self.combinations_and_errors();
+        all.iter().any(|known| key_of(&known.settings) == key)
+    }
+
     /// What distinguishes a combination from the others: `interval=1ms load=cpu@50%`.
     pub fn label(&self, combination: &Combination) -> String {
         let varied = self.vary.iter().zip(&combination.factors);

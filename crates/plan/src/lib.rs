@@ -39,7 +39,8 @@ pub use nanos::{DurationError, Nanos, Unit};
 pub use phase::Phase;
 pub use plan_error::{PlanError, PlanErrors, SourceSpan};
 pub use plan_file::{
-    Factor, PHASE, PartOfPlan, Plan, QuickOverrides, ReadFile, RunOrder, Setting, Value,
+    BootSettings, Factor, PHASE, PartOfPlan, Plan, QuickOverrides, ReadFile, RunOrder, Setting,
+    Value,
 };
 pub use qemu::Qemu;
 pub use quoted::{command_line, quoted};

@@ -43,6 +43,23 @@ pub struct Setting {
     pub at: SourceSpan,
 }
 
+/// How a machine is booted, as a plan asks for it: the values of flags of guests.
+#[derive(Clone, Debug)]
+pub struct BootSettings {
+    /// Of each of the flags.
+    pub values: [String; 2],
+}
+
+impl BootSettings {
+    /// The flags.
+    pub const FLAGS: [&str; 2] = ["kernel", "append"];
+
+    fn has(&self, setting: &Setting) -> bool {
+        let mut all = Self::FLAGS.iter().zip(&self.values);
+        all.any(|(key, value)| setting.key == **key && setting.value.to_string() == *value)
+    }
+}
+
 /// One flag and all the values it takes in turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Factor {
@@ -204,6 +221,54 @@ impl Plan {
             combinations.retain(|settings| settings.iter().all(|setting| stays(&setting.key)));
         }
         self
+    }
+
+    /// The plan on a machine that was booted as it asks for, without these flags of guests: what is
+    /// excluded or added by settings of this boot is so by the others. `boot`: flags and values of
+    /// the boot; none of one that the plan does not ask for.
+    pub fn in_boot(self, flags: &[&str], boot: Option<&BootSettings>) -> Self {
+        let is_of_guests = |setting: &Setting| flags.contains(&setting.key.as_str());
+        let is_known = |setting: &Setting| boot.is_some_and(|boot| boot.has(setting));
+        let divided = |settings: &[Setting]| -> (Vec<Setting>, Vec<Setting>) {
+            settings.iter().cloned().partition(is_of_guests)
+        };
+        let names_boot = |settings: &[Setting]| {
+            settings.iter().any(|setting| BootSettings::FLAGS.contains(&setting.key.as_str()))
+        };
+        let mut plan = self.clone().without(flags);
+        plan.exclude.clear();
+        plan.include.clear();
+        let fixed = self.measure.iter().filter(|_| boot.is_some());
+        let varied = self.vary.iter().filter(|_| boot.is_some());
+        let mut is_measured =
+            fixed.filter(|setting| names_boot(std::slice::from_ref(*setting))).all(is_known)
+                && varied
+                    .filter(|factor| names_boot(&factor.values))
+                    .all(|factor| factor.values.iter().any(is_known));
+        for settings in &self.exclude {
+            let (of_guests, own) = divided(settings);
+            match (of_guests.iter().all(is_known), own.is_empty()) {
+                (true, true) => is_measured = false,
+                (true, false) => plan.exclude.push(own),
+                (false, _) => {}
+            }
+        }
+        // All of the factors' combinations are of other boots.
+        if let (false, Some(factor)) = (is_measured, plan.vary.first()) {
+            plan.exclude = factor.values.iter().map(|value| vec![value.clone()]).collect();
+        }
+        for settings in &self.include {
+            let (of_guests, own) = divided(settings);
+            let is_here = !names_boot(settings)
+                || self.combination_of(settings).iter().all(|setting| {
+                    !BootSettings::FLAGS.contains(&setting.key.as_str()) || is_known(setting)
+                });
+            let is_there = || !of_guests.is_empty() && plan.has(&own);
+            if is_here && !own.is_empty() && !is_there() {
+                plan.include.push(own);
+            }
+        }
+        plan
     }
 
     /// The plan without these settings of runs: no value of a factor is one of them any more, and

@@ -2,6 +2,7 @@
 //! Plans as they are written, and what they add up to.
 
 use super::*;
+use crate::BootSettings;
 use crate::plan_file::ReadFile;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -223,6 +224,31 @@ fn without_some_flags() {
     let here = plan(text).without(&["kernel", "memory"]);
     assert_eq!(written(&here), ["prio=5 load=none", "prio=5 load=cpu"]);
     assert_eq!(written(&here.quick().unwrap()), ["prio=6 load=none", "prio=6 load=cpu"]);
+}
+
+#[test]
+fn a_boot_has_its_own_exclusions_and_additions() {
+    let plan = plan(
+        "[vary]\nkernel = ['a', 'b']\nload = ['none', 'cpu']\n[[exclude]]\nkernel = 'a'\nload = \
+         'cpu'\n[[exclude]]\nkernel = 'b'\nload = 'none'\n[[include]]\nkernel = 'a'\ninterval = \
+         '3ms'\n[[include]]\nkernel = 'c'\ninterval = '5ms'\n[[include]]\nsmp = 2\nload = \
+         'cpu'\n[[include]]\ninterval = '7ms'\n",
+    );
+    let in_boot = |kernel: Option<&str>| {
+        let boot =
+            kernel.map(|kernel| BootSettings { values: [kernel, "none"].map(str::to_owned) });
+        let plan = plan.clone().in_boot(&["kernel", "append", "smp"], boot.as_ref());
+        let combinations = plan.combinations().unwrap();
+        combinations.iter().map(|one| plan.label(one)).collect::<Vec<_>>()
+    };
+    let every = "load=none interval=7ms";
+    let a = ["load=none", "load=none interval=3ms", "load=cpu", every];
+    assert_eq!(in_boot(Some("a")), a);
+    assert_eq!(in_boot(Some("b")), ["load=cpu", every]);
+    // Of a kernel that is added alone, nothing else is measured.
+    assert_eq!(in_boot(Some("c")), ["load=none interval=5ms", "load=cpu", every]);
+    // One that the plan does not ask for has all of the factors.
+    assert_eq!(in_boot(None), ["load=none", "load=cpu", every]);
 }
 
 #[test]

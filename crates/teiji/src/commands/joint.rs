@@ -115,7 +115,9 @@ impl Joint {
                         }
                         let runs = of_plan(&begun)?;
                         not_resumed.extend(run::resumption(&path, &begun));
-                        kernels.add(&run::text(&path)?, &runs, begun.unplanned.as_ref());
+                        let seed = begun.plan.order.seed.unwrap_or_default();
+                        let text = run::in_each_boot(&begun.plan, seed);
+                        kernels.add(&text, &runs, begun.unplanned.as_ref());
                         boots.add(path, &begun);
                         entries.extend(runs);
                         titles.push(begun.plan.title);

@@ -117,7 +117,7 @@ impl Boots {
         let plans = self.plans.iter().filter(|_| !run::is_folder(path));
         let missing = plans.flat_map(|plan| {
             let boots = executor::boots_missing(&plan.folders).into_iter();
-            boots.map(|boot| BootMissing { boot, runs: plan.runs })
+            boots.map(|boot| BootMissing { runs: boot.runs.unwrap_or(plan.runs), boot })
         });
         missing.collect()
     }

@@ -559,6 +559,60 @@ fn two_boots_in_one_folder() {
     assert!(output.err.contains("was started with another plan"), "{output:?}");
 }
 
+/// What a plan excludes and adds by a kernel was neither left out nor measured in its boot.
+#[test]
+fn exclusions_and_additions_are_of_the_boot_that_they_name() {
+    let _turn = beside_others();
+    let place = TestFolder::new();
+    let release = rustix::system::uname().release().to_str().unwrap().to_owned();
+    let text = format!(
+        "[measure]\nsamples = 20\ncpus = '0'\n[vary]\nkernel = ['{release}', '9.9.9']\nprio = [10, \
+         20, 30]\n[[exclude]]\nkernel = '{release}'\nprio = 30\n[[exclude]]\nkernel = '9.9.9'\nprio \
+         = 10\n[[exclude]]\nkernel = '9.9.9'\nprio = 20\n[[include]]\nkernel = \
+         '{release}'\ninterval = '3ms'\nprio = 10\n"
+    );
+    std::fs::write(place.join("plan.toml"), text).unwrap();
+    let dry = place.well("run --here --dry-run plan.toml").out;
+    assert!(
+        dry.starts_with("1  prio=10\n2  prio=20\n3  prio=10 interval=3ms\n3 runs of "),
+        "{dry}"
+    );
+    for _ in 0..2 {
+        place.well("run --here plan.toml -q -o board");
+    }
+    assert_eq!(recordings(&place.join(&format!("board/{release}"))).len(), 3);
+    // The other boot has one run.
+    let json: serde_json::Value =
+        serde_json::from_str(&place.well("show board --json").out).unwrap();
+    assert_eq!(
+        (&json["missing_runs"], &json["missing_boots"]),
+        (&serde_json::json!(1), &serde_json::json!(["kernel=9.9.9"]))
+    );
+    let own = place.read(&format!("board/{release}/plan.toml"));
+    let other = place.join("board/9.9.9");
+    std::fs::create_dir(&other).unwrap();
+    // As that boot would begin it.
+    let (kept, _) = own.split_once("[[exclude]]").unwrap();
+    let order = own.split_once("[order]").unwrap().1;
+    let excluded = "[[exclude]]\nprio = \"10\"\n\n[[exclude]]\nprio = \"20\"\n";
+    let plan = format!("{kept}{excluded}\n[order]{order}");
+    std::fs::write(other.join("plan.toml"), plan).unwrap();
+    let index = place.read(&format!("board/{release}/index.json"));
+    let boot = format!("\"kernel\": \"{release}\",\n    \"machine");
+    let index = index.replace(&boot, "\"kernel\": \"9.9.9\",\n    \"machine");
+    std::fs::write(other.join("index.json"), index).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&place.well("show board --json").out).unwrap();
+    assert_eq!(
+        (&json["missing_runs"], &json["missing_boots"]),
+        (&serde_json::json!(1), &serde_json::json!([]))
+    );
+    place.well("run --here plan.toml -q -o board");
+    std::fs::rename(place.join(&format!("board/{release}")), place.join("away")).unwrap();
+    // The same plan goes on beside the folder of the other boot.
+    place.well("run --here plan.toml -q -o board");
+}
+
 /// Boots that a plan does not ask for were named in its title alone, once for each boot of a
 /// kernel.
 #[test]
@@ -650,8 +704,7 @@ fn what_a_machine_cannot_measure_is_left_out() {
     );
 }
 
-/// `auto` is one of the others on every kernel. What the plan excludes by the kernel is not known
-/// where kernels are booted.
+/// `auto` is one of the others on every kernel, also on one that the plan does not name.
 #[test]
 fn no_probe_measures_twice_on_a_board() {
     let place = TestFolder::new();

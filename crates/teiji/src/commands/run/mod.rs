@@ -93,15 +93,21 @@ fn read(path: &Path, here: bool) -> anyhow::Result<Plan> {
 }
 
 /// The plan in the form that was asked for.
-fn asked(args: &Args, path: &Path) -> anyhow::Result<Plan> {
+fn asked(args: &Args, path: &Path, say: &mut dyn FnMut(&str)) -> anyhow::Result<Plan> {
     let plan = read(path, args.here)?;
-    let plan = if args.here { plan.without(&settings::lab_settings()) } else { plan };
-    let plan = with_kernels(
-        if args.quick { plan.quick()? } else { plan },
-        args.here,
-        &mut output::complain,
-    )?;
-    if args.here { once_here(plan) } else { Ok(plan) }
+    let plan = if args.quick { plan.quick()? } else { plan };
+    with_kernels(plan, args.here, say)
+}
+
+/// The whole plan as this boot has it.
+fn here(whole: &Plan, planned_boots: &[PlannedBoot], boot: &Boot) -> anyhow::Result<Plan> {
+    once_here(in_boot(whole, planned_boots, boot))
+}
+
+/// The whole plan as a boot has it, but for the probe `auto`.
+fn in_boot(whole: &Plan, planned_boots: &[PlannedBoot], boot: &Boot) -> Plan {
+    let settings = PlannedBoot::of(planned_boots, boot).map(PlannedBoot::settings);
+    whole.clone().in_boot(&settings::lab_settings(), settings.as_ref())
 }
 
 /// The plan without the probe `auto` where it is another one that the plan names too: what a plan
@@ -178,7 +184,20 @@ pub fn size(path: &Path) -> anyhow::Result<(String, Option<String>)> {
 }
 
 fn dry_run(args: &Args, path: &Path) -> CommandResult {
-    let plan = asked(args, path)?;
+    let plan = asked(args, path, &mut |text| {
+        if !args.here {
+            output::complain(text);
+        }
+    })?;
+    let boot = args.here.then(Boot::now).transpose().map_err(Failure::run_failed)?;
+    let boot = match boot {
+        Some(boot) => Some((planned_boots(&plan)?, boot)),
+        None => None,
+    };
+    let plan = match &boot {
+        Some((planned_boots, boot)) => here(&plan, planned_boots, boot)?,
+        None => plan,
+    };
     let points = checked(&plan)?;
     let seed = plan.order.seed.unwrap_or_else(new_seed);
     let runs = plan.order.runs(points.len(), seed);
@@ -217,9 +236,8 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
         text += "The plan names no seed: each start shuffles the runs anew.\n";
     }
     programs::listed(&points).iter().for_each(|line| text += &format!("{line}\n"));
-    if args.here {
-        let boot = Boot::now().map_err(Failure::run_failed)?;
-        text.extend(unplanned(&planned_boots(args, path, &mut |_| ())?, &boot));
+    if let Some((planned_boots, boot)) = &boot {
+        text.extend(unplanned(planned_boots, boot));
     }
     output::say(&text);
     // What cannot begin here shows in the exit code too, after the list: that is of use on another
@@ -233,7 +251,7 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
 }
 
 fn begin(args: &Args, path: &Path) -> CommandResult {
-    let mut plan = asked(args, path)?;
+    let mut plan = asked(args, path, &mut output::complain)?;
     let points = checked(&plan)?;
     programs::announce(&points);
     all_can_begin(points.iter())?;
@@ -264,23 +282,34 @@ fn labels(points: &[PlanEntry]) -> Vec<String> {
 
 /// What this boot can measure, in a folder of its own among those of other boots.
 fn run_here(args: &Args, path: &Path) -> CommandResult {
-    let planned_boots = planned_boots(args, path, &mut output::complain)?;
-    let plan = asked(args, path)?;
+    let whole = asked(args, path, &mut output::complain)?;
+    let planned_boots = planned_boots(&whole)?;
+    let boot = Boot::now().map_err(Failure::run_failed)?;
+    let plan = here(&whole, &planned_boots, &boot)?;
     let points = checked(&plan)?;
     programs::announce(&points);
-    let boot = Boot::now().map_err(Failure::run_failed)?;
     if let Some(text) = unplanned(&planned_boots, &boot) {
         complain!("{}", text.trim_end());
     }
     let root = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
     let others = executor::boots(&root)?;
     // All boots in one order, and of one plan: otherwise it is not the kernel they differ in.
-    let begun = others.first().map(|(folder, _)| executor::read_plan(folder)).transpose()?;
-    let seed =
-        begun.as_ref().map_or(plan.order.seed, |begun| begun.order.seed).unwrap_or_else(new_seed);
+    let begun = match others.first() {
+        Some((folder, other)) => Some((executor::read_plan(folder)?, other)),
+        None => None,
+    };
+    let seed = begun
+        .as_ref()
+        .map_or(plan.order.seed, |(begun, _)| begun.order.seed)
+        .unwrap_or_else(new_seed);
     let text = plan.as_run(seed);
     let plan = Plan::read(path, &mut |_| Ok(text.clone()))?;
-    if begun.is_some_and(|begun| in_each_boot(&begun, seed) != in_each_boot(&plan, seed)) {
+    let is_another = |(begun, other): &(Plan, &Boot)| -> anyhow::Result<bool> {
+        let text = in_boot(&whole, &planned_boots, other).as_run(seed);
+        let now = Plan::read(path, &mut |_| Ok(text.clone()))?;
+        Ok(without_auto(begun, seed) != without_auto(&now, seed))
+    };
+    if begun.as_ref().map(is_another).transpose()? == Some(true) {
         refuse!(
             "{} was started with another plan than {}: choose another name with -o",
             root.display(),
@@ -309,20 +338,22 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
     Ok(outcome)
 }
 
-/// The plan as it is in each of its boots: which probe auto is differs from boot to boot.
+/// The plan as it is in each of its boots: which combinations are left out or added, and which
+/// probe auto is, differs from boot to boot.
 pub fn in_each_boot(plan: &Plan, seed: u64) -> String {
+    let mut plan = plan.clone();
+    plan.exclude.clear();
+    plan.include.clear();
+    without_auto(&plan, seed)
+}
+
+fn without_auto(plan: &Plan, seed: u64) -> String {
     plan.clone().without_value("probe", AUTO_PROBE).as_run(seed)
 }
 
 /// The boots that a plan asks for.
-fn planned_boots(
-    args: &Args,
-    path: &Path,
-    say: &mut dyn FnMut(&str),
-) -> anyhow::Result<Vec<PlannedBoot>> {
-    let whole = read(path, true)?;
-    let whole = if args.quick { whole.quick()? } else { whole };
-    PlannedBoot::from_plan(&with_kernels(whole, true, say)?)
+fn planned_boots(whole: &Plan) -> anyhow::Result<Vec<PlannedBoot>> {
+    PlannedBoot::from_plan(whole, &settings::lab_settings())
 }
 
 /// What is to be known of a boot that the plan does not ask for.
