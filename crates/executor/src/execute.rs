@@ -7,7 +7,7 @@
 //! recorded is set aside before the next attempt, and never removed. Only what the user stops by a
 //! signal is not kept.
 
-use crate::folder::{RecordingState, ResultsFolder, find_recording};
+use crate::folder::{RecordingState, ResultsFolder, damage, find_recording};
 use crate::resumed::Difference;
 use anyhow::{Context, bail};
 use model::{Document, End, Recorded};
@@ -51,6 +51,8 @@ pub enum Event<'e> {
     WasDone(&'e Document),
     /// An earlier attempt was cut short, and is kept here.
     WasCutShort(&'e Path),
+    /// The recording of a run is damaged in this way, and is kept here.
+    WasDamaged(&'e anyhow::Error, &'e Path),
     /// A run has no recording yet.
     Missing,
     Recorded(&'e Recorded),
@@ -131,6 +133,11 @@ impl Execution<'_> {
                 RecordingState::Nothing => {}
                 RecordingState::Partial => {
                     observer.observe(run, &Event::WasCutShort(&self.folder.set_aside(&path)?))
+                }
+                RecordingState::Damaged => {
+                    let damage = damage(&path);
+                    let kept = self.folder.set_aside(&path)?;
+                    observer.observe(run, &Event::WasDamaged(&damage, &kept));
                 }
             }
             missing.push(run);
@@ -236,7 +243,9 @@ impl Execution<'_> {
                     let disk_failed = failed.add(*run, &error);
                     maker.observe(*run, &Event::Failed(&error));
                     // It began, and an error came before it knew its end.
-                    if find_recording(&path)? == RecordingState::Partial {
+                    if [RecordingState::Partial, RecordingState::Damaged]
+                        .contains(&find_recording(&path)?)
+                    {
                         maker.observe(*run, &Event::SetAside(&self.folder.set_aside(&path)?));
                     }
                     if disk_failed {

@@ -40,8 +40,10 @@ pub struct ResultsFolder {
 pub enum RecordingState {
     Nothing,
     Done,
-    /// A recording of a run that did not come to its end, or whose samples are not all there.
+    /// A recording of a run that did not come to its end.
     Partial,
+    /// A recording of one that did, and whose samples are not all there.
+    Damaged,
 }
 
 impl ResultsFolder {
@@ -317,8 +319,19 @@ pub fn find_recording(recording: &Path) -> anyhow::Result<RecordingState> {
         .with_context(|| format!("{} is in the way", recording.display()))?;
     let document = opened.document();
     let has_all = |thread: &Thread| !thread.detail.is_samples() || has_its_end(recording, thread);
-    let is_whole = judge::came_to_its_end(document) && document.threads.iter().all(has_all);
-    Ok(if is_whole { RecordingState::Done } else { RecordingState::Partial })
+    Ok(match judge::came_to_its_end(document) {
+        false => RecordingState::Partial,
+        true if document.threads.iter().all(has_all) => RecordingState::Done,
+        true => RecordingState::Damaged,
+    })
+}
+
+/// What is wrong with a damaged recording: which file, and from where on.
+pub fn damage(recording: &Path) -> anyhow::Error {
+    match Recording::open(recording).and_then(Recording::summarise) {
+        Err(error) => error.into(),
+        Ok(_) => anyhow!("{} is damaged: a samples file has no end", recording.display()),
+    }
 }
 
 /// Whether a file of samples has the mark that ends an Arrow stream: a power cut may keep a

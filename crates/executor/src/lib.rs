@@ -23,7 +23,7 @@ pub use execute::{
     is_disk_failure,
 };
 pub use folder::{
-    RecordingState, ResultsFolder, boot, check_new, entries, find_recording, incomplete,
+    RecordingState, ResultsFolder, boot, check_new, damage, entries, find_recording, incomplete,
     new_folder, plan_file, read_plan, recording,
 };
 pub use resumed::{Asked, Difference, differences};

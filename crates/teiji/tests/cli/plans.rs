@@ -613,6 +613,39 @@ fn exclusions_and_additions_are_of_the_boot_that_they_name() {
     place.well("run --here plan.toml -q -o board");
 }
 
+/// A recording that was damaged in the folder of its plan was called one that is not there, and then
+/// one that was cut short.
+#[test]
+fn a_damaged_recording_is_called_damaged() {
+    let _turn = beside_others();
+    let place = TestFolder::new();
+    let text = "[measure]\nsamples = 500\ncpus = '0'\n[vary]\nprio = [10, 20]\n[limits]\nmax = \
+                '10s'\n";
+    std::fs::write(place.join("plan.toml"), text).unwrap();
+    place.well("run plan.toml -q -o out");
+    let samples = "out/01-prio=10.teiji/samples-0.arrows";
+    let file = std::fs::File::options().write(true).open(place.join(samples)).unwrap();
+    file.set_len(file.metadata().unwrap().len() - 100).unwrap();
+    for command in ["show out", "show out --json", "report out -o page.html", "gate out"] {
+        let output = place.teiji(command);
+        assert_eq!(output.code, Some(2), "{command}: {output:?}");
+        let damage = format!("error: {samples} is damaged ");
+        assert!(
+            output.err.contains(&damage) && output.err.contains("teiji run --resume out"),
+            "{command}: {output:?}"
+        );
+    }
+    let resumed = place.well("run --resume out -q");
+    assert!(
+        resumed.err.contains(&format!("run 1 of 2, prio=10: {samples} is damaged "))
+            && resumed.err.contains("It is kept in out/incomplete/01-prio=10.teiji")
+            && !resumed.err.contains("cut short"),
+        "{resumed:?}"
+    );
+    assert_eq!(recordings(&place.join("out")).len(), 2);
+    place.well("show out");
+}
+
 /// Boots that a plan does not ask for were named in its title alone, once for each boot of a
 /// kernel.
 #[test]

@@ -136,6 +136,9 @@ impl PlanObserver for Maker<'_> {
             Event::WasCutShort(kept) => {
                 complain!("{name}: an earlier attempt was cut short: kept in {}", kept.display());
             }
+            Event::WasDamaged(damage, kept) => {
+                complain!("{name}: {}. It is kept in {}", in_full(damage), kept.display());
+            }
             Event::Recorded(recorded) => {
                 self.progress.one_more(point.expected_ns(), &point.label, &recorded.document);
                 let headline = report::headline_of_one(recorded, Language::English);

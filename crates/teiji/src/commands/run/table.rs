@@ -2,6 +2,9 @@
 //! The table of a plan's results, from the recordings of its folder, on any machine.
 
 use super::{resumption, runs};
+use crate::exit::in_full;
+use crate::suggestion::command;
+use anyhow::bail;
 use executor::{RecordingState, find_recording, plan_file};
 use judge::Gate;
 use plan::{Combination, Limit, PHASE, Plan, PlannedRun, Value};
@@ -73,7 +76,17 @@ impl Begun {
         for (place, run) in planned.iter().enumerate() {
             let recording =
                 executor::recording(path, place, planned.len(), &labels[run.combination]);
-            let is_done = find_recording(&recording)? == RecordingState::Done;
+            let is_done = match find_recording(&recording)? {
+                RecordingState::Done => true,
+                RecordingState::Nothing | RecordingState::Partial => false,
+                RecordingState::Damaged => {
+                    let resume = command(&[&"run", &"--resume", &path]);
+                    bail!(
+                        "{}. To measure that run again: {resume}",
+                        in_full(&executor::damage(&recording))
+                    );
+                }
+            };
             runs.push((*run, is_done.then_some(recording)));
         }
         let incomplete =
