@@ -216,12 +216,12 @@ fn after_a_power_cut() {
     let all = recordings(&place.join("out"));
     let untouched = contents(&all[2]);
     std::fs::write(all[0].join("run.json"), "").unwrap();
+    let json: serde_json::Value = serde_json::from_str(&place.well("show out --json").out).unwrap();
+    assert_eq!(json["missing_runs"], 1);
     let samples = all[1].join("samples-0.arrows");
     let bytes = std::fs::read(&samples).unwrap();
     std::fs::write(&samples, &bytes[..bytes.len() - 20]).unwrap();
     std::fs::create_dir(place.join("out/03-x.teiji.part-123")).unwrap();
-    let json: serde_json::Value = serde_json::from_str(&place.well("show out --json").out).unwrap();
-    assert_eq!(json["missing_runs"], 2);
     place.well("run --resume out -q");
     assert_eq!(recordings(&place.join("out")), all);
     for path in &all {
@@ -559,6 +559,20 @@ fn two_boots_in_one_folder() {
     assert!(output.err.contains("was started with another plan"), "{output:?}");
 }
 
+/// The command for the other boots had no --quick, and was refused: that is another plan.
+#[test]
+fn the_command_for_other_boots_is_of_the_same_plan() {
+    let _turn = beside_others();
+    let place = TestFolder::new();
+    let text = "[measure]\nsamples = 40\ncpus = '0'\n[vary]\nkernel = ['9.9.9']\n[quick]\nsamples \
+                = 20\n";
+    std::fs::write(place.join("plan.toml"), text).unwrap();
+    let said = place.well("run --here --quick plan.toml -q -o board").out;
+    let again = "Boot it, then: teiji run --here --quick plan.toml -o board";
+    assert!(said.contains(again), "{said}");
+    place.well("run --here --quick plan.toml -o board");
+}
+
 /// What a plan excludes and adds by a kernel was neither left out nor measured in its boot.
 #[test]
 fn exclusions_and_additions_are_of_the_boot_that_they_name() {
@@ -567,7 +581,8 @@ fn exclusions_and_additions_are_of_the_boot_that_they_name() {
     let release = rustix::system::uname().release().to_str().unwrap().to_owned();
     let text = format!(
         "[measure]\nsamples = 20\ncpus = '0'\n[vary]\nkernel = ['{release}', '9.9.9']\nprio = [10, \
-         20, 30]\n[[exclude]]\nkernel = '{release}'\nprio = 30\n[[exclude]]\nkernel = '9.9.9'\nprio \
+         20, 30]\n[[exclude]]\nkernel = '{release}'\nprio = 30\n[[exclude]]\nkernel = \
+         '9.9.9'\nprio \
          = 10\n[[exclude]]\nkernel = '9.9.9'\nprio = 20\n[[include]]\nkernel = \
          '{release}'\ninterval = '3ms'\nprio = 10\n"
     );
@@ -613,8 +628,8 @@ fn exclusions_and_additions_are_of_the_boot_that_they_name() {
     place.well("run --here plan.toml -q -o board");
 }
 
-/// A recording that was damaged in the folder of its plan was called one that is not there, and then
-/// one that was cut short.
+/// A recording that was damaged in the folder of its plan was called one that is not there, and
+/// then one that was cut short.
 #[test]
 fn a_damaged_recording_is_called_damaged() {
     let _turn = beside_others();

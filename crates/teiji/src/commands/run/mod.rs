@@ -23,7 +23,7 @@ use crate::commands::measure::{of_cpus, process_cpus, warn};
 use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
 use crate::output::{self, counted};
 use crate::signals;
-use crate::suggestion::command;
+use crate::suggestion::{Word, command};
 use anyhow::{Context, anyhow};
 use can_begin::{all_can_begin, divided, measurable};
 use execute::Work;
@@ -334,7 +334,13 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
     };
     let outcome = execute(args, &folder?, &points, &runs, &signals, true)?;
     let made: Vec<Boot> = others.into_iter().map(|(_, other)| other).chain([boot]).collect();
-    say_boots(&root, path, &planned_boots, &made);
+    let mut again: Vec<&dyn Word> = vec![&"run", &"--here"];
+    if args.quick {
+        again.push(&"--quick");
+    }
+    again.extend([&path as &dyn Word, &"-o", &root]);
+    let again = command(&again);
+    say_boots(&root, &again, &planned_boots, &made);
     Ok(outcome)
 }
 
@@ -367,8 +373,8 @@ fn unplanned(planned_boots: &[PlannedBoot], boot: &Boot) -> Option<String> {
     (!PlannedBoot::includes(planned_boots, boot)).then(|| output::indented(&text, 0))
 }
 
-/// Which boots are there, and which are not.
-fn say_boots(root: &Path, plan: &Path, planned_boots: &[PlannedBoot], made: &[Boot]) {
+/// Which boots are there, and which are not. `again`: the command for those.
+fn say_boots(root: &Path, again: &str, planned_boots: &[PlannedBoot], made: &[Boot]) {
     let name = |boot: &Boot| {
         let is_planned = PlannedBoot::includes(planned_boots, boot);
         format!("{}{}", boot.kernel, if is_planned { "" } else { " (not in the plan)" })
@@ -381,7 +387,6 @@ fn say_boots(root: &Path, plan: &Path, planned_boots: &[PlannedBoot], made: &[Bo
         say!("Next: {}", command(&[&"report", &root]));
         return;
     }
-    let again = command(&[&"run", &"--here", &plan, &"-o", &root]);
     let them = if missing.len() > 1 { "each" } else { "it" };
     say!("Still missing: {}. Boot {them}, then: {again}", missing.join("; "));
 }
