@@ -559,6 +559,43 @@ fn two_boots_in_one_folder() {
     assert!(output.err.contains("was started with another plan"), "{output:?}");
 }
 
+/// A dry run said that a plan could start into a folder where starting was refused, and counted what
+/// is recorded.
+#[test]
+fn a_dry_run_looks_at_the_folder_too() {
+    let _turn = beside_others();
+    let place = TestFolder::new();
+    let text = "[measure]\nsamples = 20\ncpus = '0'\n[vary]\nprio = [10, 20]\n[order]\nshuffle = \
+                true\n";
+    std::fs::write(place.join("plan.toml"), text).unwrap();
+    place.well("run --here plan.toml -q -o board");
+    let dry = place.well("run --here plan.toml --dry-run -o board").out;
+    assert_eq!(dry.lines().filter(|line| line.ends_with("  recorded")).count(), 2, "{dry}");
+    assert!(dry.ends_with("\n0 runs of 0 combinations, 2 recorded\n"), "{dry}");
+    let own =
+        recordings(&place.join("board").join(rustix::system::uname().release().to_str().unwrap()));
+    std::fs::remove_dir_all(&own[0]).unwrap();
+    let dry = place.well("run --here plan.toml --dry-run -o board").out;
+    assert!(dry.contains("\n1 run of 1 combination, 1 recorded; "), "{dry}");
+    // In the order of that folder.
+    let first = dry.lines().next().unwrap().split_whitespace().nth(1).unwrap();
+    assert!(own[0].display().to_string().ends_with(&format!("1-{first}.teiji")), "{dry}");
+    let before = place.listing();
+    for (command, error) in [
+        ("run plan.toml -o board", "board exists already: choose another name"),
+        ("run --here other.toml -o board", "board was started with another plan than other.toml"),
+    ] {
+        std::fs::write(place.join("other.toml"), text.replace("20\n", "30\n")).unwrap();
+        for dry in ["", " --dry-run"] {
+            let output = place.teiji(&format!("{command}{dry}"));
+            assert_eq!(output.code, Some(2), "{command}{dry}: {output:?}");
+            assert!(output.err.contains(error), "{command}{dry}: {output:?}");
+        }
+        std::fs::remove_file(place.join("other.toml")).unwrap();
+    }
+    assert_eq!(place.listing(), before);
+}
+
 /// The command for the other boots had no --quick, and was refused: that is another plan.
 #[test]
 fn the_command_for_other_boots_is_of_the_same_plan() {

@@ -27,7 +27,7 @@ use crate::suggestion::{Word, command};
 use anyhow::{Context, anyhow};
 use can_begin::{all_can_begin, divided, measurable};
 use execute::Work;
-use executor::{Boot, PlanResult, PlannedBoot, ResultsFolder};
+use executor::{Boot, PlanResult, PlannedBoot, RecordingState, ResultsFolder};
 use lab::KernelName;
 use plan::{AUTO_PROBE, PartOfPlan, Plan, PlannedRun, Qemu, Value};
 use plan_entry::PlanEntry;
@@ -184,34 +184,62 @@ pub fn size(path: &Path) -> anyhow::Result<(String, Option<String>)> {
 }
 
 fn dry_run(args: &Args, path: &Path) -> CommandResult {
-    let plan = asked(args, path, &mut |text| {
+    let whole = asked(args, path, &mut |text| {
         if !args.here {
             output::complain(text);
         }
     })?;
     let boot = args.here.then(Boot::now).transpose().map_err(Failure::run_failed)?;
     let boot = match boot {
-        Some(boot) => Some((planned_boots(&plan)?, boot)),
+        Some(boot) => Some((planned_boots(&whole)?, boot)),
         None => None,
     };
     let plan = match &boot {
-        Some((planned_boots, boot)) => here(&plan, planned_boots, boot)?,
-        None => plan,
+        Some((planned_boots, boot)) => here(&whole, planned_boots, boot)?,
+        None => whole.clone(),
     };
     let points = checked(&plan)?;
-    let seed = plan.order.seed.unwrap_or_else(new_seed);
+    let folder = match (&args.output, &boot) {
+        (Some(root), Some((planned_boots, boot))) => {
+            let begun = boots_of_plan(root, path, &whole, planned_boots);
+            begun.map(|(boots, seed)| {
+                let own = boots.into_iter().find(|(_, known)| known == boot);
+                (own.map(|(folder, _)| folder), Some(seed))
+            })
+        }
+        (Some(root), None) => require_new(root).map(|()| (None, None)),
+        (None, _) => Ok((None, None)),
+    };
+    let (own, seed) = folder.as_ref().map_or((None, None), |(own, seed)| (own.as_ref(), *seed));
+    let seed = seed.or(plan.order.seed).unwrap_or_else(new_seed);
     let runs = plan.order.runs(points.len(), seed);
-    let all = (0..runs.len()).collect();
-    let here = args.here.then(|| divided(all, |run| &points[runs[run].combination]));
+    let is_missing = |place: &usize| -> anyhow::Result<bool> {
+        let Some(own) = own else { return Ok(true) };
+        let label = &points[runs[*place].combination].label;
+        let recording = executor::recording(own, *place, runs.len(), label);
+        Ok(executor::find_recording(&recording)? != RecordingState::Done)
+    };
+    let mut missing = Vec::with_capacity(runs.len());
+    for place in 0..runs.len() {
+        if is_missing(&place)? {
+            missing.push(place);
+        }
+    }
+    let are_all = missing.len() == runs.len();
+    let here = args.here.then(|| divided(missing.clone(), |run| &points[runs[run].combination]));
     // Where nothing can be measured, it is said why, and of what.
     let measured: Vec<usize> = match &here {
-        Some((some, _)) if !some.is_empty() => some.clone(),
-        _ => (0..runs.len()).collect(),
+        Some((some, _)) if !some.is_empty() || !are_all => some.clone(),
+        _ => missing.clone(),
     };
     let mut text = String::new();
     let width = runs.len().to_string().len();
     for (place, run) in runs.iter().enumerate() {
-        let left_out = if measured.binary_search(&place).is_ok() { "" } else { "  left out" };
+        let left_out = match (missing.binary_search(&place), measured.binary_search(&place)) {
+            (Err(_), _) => "  recorded",
+            (_, Err(_)) => "  left out",
+            _ => "",
+        };
         let repeat =
             if plan.order.repeat > 1 { format!("  repeat {}", run.repeat) } else { String::new() };
         let label = match points[run.combination].label.as_str() {
@@ -222,17 +250,21 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
     }
     let will_run: Vec<PlannedRun> = measured.iter().map(|place| runs[*place]).collect();
     let combinations: BTreeSet<usize> = will_run.iter().map(|run| run.combination).collect();
-    let left_out = match runs.len() - will_run.len() {
-        0 => String::new(),
-        left_out => format!(", {left_out} left out"),
+    let of = |n: usize, what: &str| {
+        if n == 0 { String::new() } else { format!(", {n} {what}") }
     };
     text += &format!(
-        "{} of {}{left_out}; {}\n",
+        "{} of {}{}{}",
         counted(will_run.len(), "run"),
         counted(combinations.len(), "combination"),
-        duration::text(&points, &will_run, args.jobs)
+        of(missing.len() - will_run.len(), "left out"),
+        of(runs.len() - missing.len(), "recorded"),
     );
-    if plan.order.shuffle && plan.order.seed.is_none() {
+    text += &match will_run.is_empty() {
+        true => "\n".to_owned(),
+        false => format!("; {}\n", duration::text(&points, &will_run, args.jobs)),
+    };
+    if plan.order.shuffle && plan.order.seed.is_none() && own.is_none() {
         text += "The plan names no seed: each start shuffles the runs anew.\n";
     }
     programs::listed(&points).iter().for_each(|line| text += &format!("{line}\n"));
@@ -243,11 +275,22 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
     // What cannot begin here shows in the exit code too, after the list: that is of use on another
     // machine.
     let can_begin = match here {
-        Some(here) => measurable(here, true).map(drop),
+        Some(here) => measurable(here, are_all).map(drop),
         None => all_can_begin(points.iter()),
     };
     can_begin.map_err(|missing| missing.within("it cannot run here"))?;
-    Ok(DONE)
+    folder.map(|_| DONE)
+}
+
+/// Refuses the folder of a plan that was begun.
+fn require_new(output: &Path) -> Result<(), Failure> {
+    if output.symlink_metadata().is_ok() {
+        refuse!(
+            "{} exists already: choose another name with -o, or resume it: --resume",
+            output.display()
+        );
+    }
+    Ok(())
 }
 
 fn begin(args: &Args, path: &Path) -> CommandResult {
@@ -256,12 +299,7 @@ fn begin(args: &Args, path: &Path) -> CommandResult {
     programs::announce(&points);
     all_can_begin(points.iter())?;
     let output = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
-    if output.symlink_metadata().is_ok() {
-        refuse!(
-            "{} exists already: choose another name with -o, or resume it: --resume",
-            output.display()
-        );
-    }
+    require_new(&output)?;
     name_files(&mut plan, args.quiet).map_err(Failure::run_failed)?;
     fetch_qemus(&checked(&plan)?, args.quiet)?;
     // Only now: while a kernel is got nothing has begun, and a signal may end the program as ever.
@@ -280,6 +318,32 @@ fn labels(points: &[PlanEntry]) -> Vec<String> {
     points.iter().map(|point| point.label.clone()).collect()
 }
 
+/// The boots that are in this folder, and the seed of all of them.
+fn boots_of_plan(
+    root: &Path,
+    path: &Path,
+    whole: &Plan,
+    planned_boots: &[PlannedBoot],
+) -> Result<(Vec<(PathBuf, Boot)>, u64), Failure> {
+    let others = executor::boots(root)?;
+    let Some((folder, other)) = others.first() else {
+        return Ok((others, whole.order.seed.unwrap_or_else(new_seed)));
+    };
+    // All boots in one order, and of one plan: otherwise it is not the kernel they differ in.
+    let begun = executor::read_plan(folder)?;
+    let seed = begun.order.seed.unwrap_or_else(new_seed);
+    let text = in_boot(whole, planned_boots, other).as_run(seed);
+    let now = Plan::read(path, &mut |_| Ok(text.clone()))?;
+    if without_auto(&begun, seed) != without_auto(&now, seed) {
+        refuse!(
+            "{} was started with another plan than {}: choose another name with -o",
+            root.display(),
+            path.display()
+        );
+    }
+    Ok((others, seed))
+}
+
 /// What this boot can measure, in a folder of its own among those of other boots.
 fn run_here(args: &Args, path: &Path) -> CommandResult {
     let whole = asked(args, path, &mut output::complain)?;
@@ -292,30 +356,9 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
         complain!("{}", text.trim_end());
     }
     let root = args.output.clone().unwrap_or_else(|| output::new_name(&stem(path), ""));
-    let others = executor::boots(&root)?;
-    // All boots in one order, and of one plan: otherwise it is not the kernel they differ in.
-    let begun = match others.first() {
-        Some((folder, other)) => Some((executor::read_plan(folder)?, other)),
-        None => None,
-    };
-    let seed = begun
-        .as_ref()
-        .map_or(plan.order.seed, |(begun, _)| begun.order.seed)
-        .unwrap_or_else(new_seed);
+    let (others, seed) = boots_of_plan(&root, path, &whole, &planned_boots)?;
     let text = plan.as_run(seed);
     let plan = Plan::read(path, &mut |_| Ok(text.clone()))?;
-    let is_another = |(begun, other): &(Plan, &Boot)| -> anyhow::Result<bool> {
-        let text = in_boot(&whole, &planned_boots, other).as_run(seed);
-        let now = Plan::read(path, &mut |_| Ok(text.clone()))?;
-        Ok(without_auto(begun, seed) != without_auto(&now, seed))
-    };
-    if begun.as_ref().map(is_another).transpose()? == Some(true) {
-        refuse!(
-            "{} was started with another plan than {}: choose another name with -o",
-            root.display(),
-            path.display()
-        );
-    }
     let signals = signals::catch()?;
     let own = boot.folder(&root)?;
     let runs = runs(&plan, points.len())?;
