@@ -119,6 +119,10 @@ impl Matrix {
     fn varied_factor(&self, name: &str) -> Result<usize, String> {
         let mut varied = self.varied.iter().copied();
         let factor = varied.find(|place| self.factors[*place].name == name).ok_or_else(|| {
+            let known = self.factors.iter().find(|factor| factor.name == name);
+            if let Some([Some(value)]) = known.map(|factor| factor.values.as_slice()) {
+                return tr!(one_value_recorded, factor = name, value);
+            }
             let known: Vec<&str> =
                 self.varied.iter().map(|place| self.factors[*place].name.as_str()).collect();
             let known =

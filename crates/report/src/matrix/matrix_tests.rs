@@ -894,6 +894,12 @@ fn several_factors_can_be_named_as_one() {
         matrix.by(&name, English).unwrap_err(),
         "the plan does not vary 'kernel,nosuch': it varies kernel, append"
     );
+    // Of several boots one is recorded.
+    let matrix = rows_of(["kernel", "append"], &[["rt", "none"], ["rt", "isolcpus=1-3"]]);
+    assert_eq!(
+        matrix.by("kernel", English).unwrap_err(),
+        "one value of 'kernel' alone is recorded: rt"
+    );
 }
 
 /// Each within one probe, whose quantity is its own.

@@ -559,8 +559,8 @@ fn two_boots_in_one_folder() {
     assert!(output.err.contains("was started with another plan"), "{output:?}");
 }
 
-/// A dry run said that a plan could start into a folder where starting was refused, and counted what
-/// is recorded.
+/// A dry run said that a plan could start into a folder where starting was refused, and counted
+/// what is recorded.
 #[test]
 fn a_dry_run_looks_at_the_folder_too() {
     let _turn = beside_others();
