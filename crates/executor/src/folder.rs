@@ -174,6 +174,18 @@ impl ResultsFolder {
         Ok(paths)
     }
 
+    /// Keeps in the index which runs, by their places, this machine cannot measure, and why.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn keep_left_out(&self, runs: &[(usize, String)]) -> anyhow::Result<()> {
+        let Some(mut index) = index(&self.path).filter(|_| left_out(&self.path) != runs) else {
+            return Ok(());
+        };
+        index["left_out"] = json!(runs);
+        write(&self.path.join(INDEX), &model::document_text(&index)?)
+    }
+
     /// Has what was recorded go to the disk, before anything else is measured.
     pub(crate) fn sync(&self) -> anyhow::Result<()> {
         let path = self.path.display();
@@ -288,6 +300,11 @@ pub fn boot(folder: &Path) -> Option<Boot> {
 /// The boots that the plan of such a folder asks for.
 pub(crate) fn planned_boots(folder: &Path) -> Vec<PlannedBoot> {
     Vec::deserialize(&index(folder).unwrap_or_default()["boots"]).unwrap_or_default()
+}
+
+/// The runs, by their places, that the machine of this folder cannot measure, and why.
+pub fn left_out(folder: &Path) -> Vec<(usize, String)> {
+    Vec::deserialize(&index(folder).unwrap_or_default()["left_out"]).unwrap_or_default()
 }
 
 fn index(folder: &Path) -> Option<serde_json::Value> {

@@ -24,7 +24,7 @@ pub use execute::{
 };
 pub use folder::{
     RecordingState, ResultsFolder, boot, check_new, damage, entries, find_recording, incomplete,
-    new_folder, plan_file, read_plan, recording,
+    left_out, new_folder, plan_file, read_plan, recording,
 };
 pub use resumed::{Asked, Difference, differences};
 pub use setting_error::{SettingError, check_times, checked_run};

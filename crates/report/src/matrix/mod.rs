@@ -86,6 +86,8 @@ pub struct Matrix {
     pub boots_missing: BootsMissing,
     /// Whether the other missing runs can be made here.
     pub resumption: Resumption,
+    /// Why runs were left out, for each of them.
+    pub left_out: Vec<String>,
     /// Confidence intervals were not computed, because there are more than so many.
     pub inference_left_out_above: Option<usize>,
     /// What all its runs measure.
@@ -400,7 +402,7 @@ impl Matrix {
         if self.missing() > 0 {
             let rows = self.rows.iter().filter(|row| row.missing > 0).map(|row| self.name(row));
             let boots = self.boots_missing.boots.iter().map(|boot| tr!(boot_missing, boot));
-            let rows = some(rows.chain(boots), "; ");
+            let rows = some(boots.chain(rows), "; ");
             notes.push(tr!(
                 runs_plan_without_recording_rows,
                 runs = counted(self.missing(), texts::n_runs),

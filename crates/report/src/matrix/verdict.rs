@@ -16,7 +16,7 @@ use crate::terminal::head;
 use judge::Verdict;
 use model::Quantity;
 use plan::Limit;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Values of a factor that a sentence has room for.
 const MAX_VALUES: usize = 4;
@@ -196,6 +196,16 @@ impl Matrix {
                     tr!(runs_plan_without_recording_boots, runs, boots)
                 }
             };
+            banners.push(Banner::new(CaveatKind::CutShort, &text));
+        }
+        // Unless that is said of all that is missing.
+        let is_said = self.boots_missing.boots.is_empty()
+            && self.missing() > 0
+            && self.resumption != Resumption::Possible;
+        let reasons: BTreeSet<&String> = self.left_out.iter().filter(|_| !is_said).collect();
+        for why in reasons {
+            let n = self.left_out.iter().filter(|known| *known == why).count() as u64;
+            let text = tr!(runs_left_out, runs = counted(n, texts::n_runs), why);
             banners.push(Banner::new(CaveatKind::CutShort, &text));
         }
         let mut worst = Vec::new();

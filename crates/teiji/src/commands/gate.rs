@@ -13,6 +13,7 @@ use model::Examined;
 use plan::Limit;
 use report::{Language, Resumption};
 use stats::ExactRequest;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -103,6 +104,14 @@ pub fn run(mut args: Args) -> CommandResult {
             "no recording of {}: what is not recorded cannot pass",
             output::counted(missing, "run")
         );
+    }
+    let folders = named::plans(&args.recordings)?;
+    let mut left_out: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, why) in folders.iter().flat_map(|folder| executor::left_out(folder)) {
+        *left_out.entry(why).or_default() += 1;
+    }
+    for (why, runs) in left_out {
+        complain!("{} left out: {why}", output::counted(runs, "run"));
     }
     Ok(of_verdict(report.gate.verdict()))
 }

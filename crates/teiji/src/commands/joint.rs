@@ -29,6 +29,7 @@ pub struct Joint {
     are_several_plans: bool,
     boots_missing: BootsMissing,
     resumption: Resumption,
+    left_out: Vec<String>,
 }
 
 /// The table of what was named, a folder of a plan among it.
@@ -95,7 +96,7 @@ impl Joint {
     pub fn read(paths: &[PathBuf]) -> Result<Self, Failure> {
         let mut entries = Vec::new();
         let mut titles = Vec::new();
-        let mut incomplete = Vec::new();
+        let (mut incomplete, mut left_out) = (Vec::new(), Vec::new());
         let mut kernels = Kernels::default();
         let mut missing = BootsMissing::default();
         let (mut known, mut not_resumed) = (BTreeSet::new(), Vec::new());
@@ -122,6 +123,7 @@ impl Joint {
                         entries.extend(runs);
                         titles.push(begun.plan.title);
                         incomplete.extend(begun.incomplete);
+                        left_out.extend(begun.left_out.into_iter().map(|(_, why)| why));
                     }
                 }
             }
@@ -153,6 +155,7 @@ impl Joint {
             are_several_plans: kernels.asked_for.len() > 1,
             boots_missing: missing,
             resumption: not_resumed.unwrap_or_default(),
+            left_out,
         })
     }
 
@@ -169,6 +172,7 @@ impl Joint {
         matrix.are_several_plans = self.are_several_plans;
         matrix.boots_missing.clone_from(&self.boots_missing);
         matrix.resumption.clone_from(&self.resumption);
+        matrix.left_out.clone_from(&self.left_out);
         let repeats = self.rows.iter().enumerate().flat_map(|(place, row)| {
             let recordings = row
                 .recordings
@@ -407,6 +411,7 @@ mod tests {
             are_several_plans: false,
             boots_missing: BootsMissing::default(),
             resumption: Resumption::default(),
+            left_out: Vec::new(),
         };
         let sets = |joint: &Joint| -> Vec<(String, Vec<String>, bool)> {
             let (factor, sets) = joint.alike().unwrap();

@@ -789,6 +789,49 @@ fn what_a_machine_cannot_measure_is_left_out() {
     );
 }
 
+/// Of a boot beside the plan's, runs that it cannot measure were counted as runs of the plan, and it
+/// was advised to boot for them.
+#[test]
+fn what_another_boot_cannot_measure_is_not_missing() {
+    let _turn = beside_others();
+    let place = TestFolder::new();
+    let release = rustix::system::uname().release().to_str().unwrap().to_owned();
+    let plan = |kernel: &str| {
+        let text = format!(
+            "[measure]\nsamples = 20\nthreads = 1\n[vary]\nkernel = ['{kernel}', \
+             '9.9.9']\nprobe = ['cyclic', 'cobalt']\n[limits]\nmax = '10s'\n"
+        );
+        std::fs::write(place.join("plan.toml"), text).unwrap();
+    };
+    let missing = |folder: &str| {
+        let json: serde_json::Value =
+            serde_json::from_str(&place.well(&format!("show {folder} --json")).out).unwrap();
+        json["missing_runs"].as_u64()
+    };
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = "1 run left out: the probe cobalt cannot measure here: ";
+    plan("9.9.8");
+    for _ in 0..2 {
+        place.well("run --here plan.toml -q -o board");
+    }
+    assert_eq!(missing("board"), Some(4));
+    assert_eq!(missing(&format!("board/{release}")), Some(0));
+    let shown = words(&place.well("show board").out);
+    assert!(shown.contains(why) && shown.contains("4 runs of the plan without"), "{shown}");
+    let list = "4 runs of the plan without a recording: boot kernel=9.9.8; boot kernel=9.9.9.";
+    assert!(shown.contains(list), "{shown}");
+    let gated = place.teiji("gate board");
+    assert!(gated.err.contains("no recording of 4 runs") && gated.err.contains(why), "{gated:?}");
+    assert_eq!(place.teiji(&format!("gate board/{release}")).code, Some(0));
+    // One that the plan asks for lacks them.
+    plan(&release);
+    place.well("run --here plan.toml -q -o asked");
+    assert_eq!(missing("asked"), Some(3));
+    assert!(words(&place.well("show asked").out).contains(why));
+    let own = words(&place.well(&format!("show asked/{release}")).out);
+    assert!(own.contains("They cannot be made here: the probe cobalt cannot measure"), "{own}");
+}
+
 /// `auto` is one of the others on every kernel, also on one that the plan does not name.
 #[test]
 fn no_probe_measures_twice_on_a_board() {

@@ -38,8 +38,8 @@ fn lacking(point: &PlanEntry) -> Option<ProbeSettingError> {
     probe.map_or_else(Some, |probe| probe.lacking(&run))
 }
 
-/// Why runs are left out, each with how many.
-type LeftOut = Vec<(ProbeSettingError, usize)>;
+/// Why runs are left out, each with their numbers.
+type LeftOut = Vec<(ProbeSettingError, Vec<usize>)>;
 
 /// Those of these runs, by their numbers, that this machine can measure, and why the others are
 /// left out.
@@ -51,8 +51,8 @@ pub fn divided<'p>(
     let mut can_begin = |run: &usize| {
         let Some(why) = lacking(point(*run)) else { return true };
         match left_out.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, runs)) => *runs += 1,
-            None => left_out.push((why, 1)),
+            Some((_, runs)) => runs.push(*run),
+            None => left_out.push((why, vec![*run])),
         }
         false
     };
@@ -73,7 +73,7 @@ pub fn measurable(
         if are_all && measurable.is_empty() {
             return Err(Failure::run_failed(why));
         }
-        complain!("{} left out: {why}", counted(runs, "run"));
+        complain!("{} left out: {why}", counted(runs.len(), "run"));
     }
     Ok(measurable)
 }

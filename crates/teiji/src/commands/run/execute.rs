@@ -57,7 +57,12 @@ impl Work<'_> {
         let mut missing = execution.missing(&mut maker, &differences)?;
         let all = missing.len();
         if self.here {
-            missing = measurable(divided(missing, |run| self.point(run)), all == self.runs.len())?;
+            let divided = divided(missing, |run| self.point(run));
+            let left_out = divided.1.iter().flat_map(|(why, runs)| {
+                runs.iter().map(|run| (*run, why.to_string())).collect::<Vec<_>>()
+            });
+            self.folder.keep_left_out(&left_out.collect::<Vec<_>>())?;
+            missing = measurable(divided, all == self.runs.len())?;
         } else {
             all_can_begin(missing.iter().map(|run| self.point(*run)))?;
         }

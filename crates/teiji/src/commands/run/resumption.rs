@@ -16,6 +16,11 @@ pub fn resumption(folder: &Path, begun: &Begun) -> Option<Resumption> {
 
 /// Why it would make none of them.
 fn lacking(folder: &Path, begun: &Begun) -> Option<String> {
+    let of_machine = |place: usize| begun.left_out.iter().find(|(known, _)| *known == place);
+    let mut missing = begun.runs.iter().zip(0..).filter(|((_, recording), _)| recording.is_none());
+    if begun.unplanned.is_none() && missing.all(|(_, place)| of_machine(place).is_some()) {
+        return begun.left_out.first().map(|(_, why)| why.clone());
+    }
     let boot = executor::boot(folder);
     if let Some(boot) = &boot
         && Boot::now().ok().as_ref() != Some(boot)

@@ -54,6 +54,8 @@ pub struct Begun {
     pub incomplete: Vec<String>,
     /// The kernel of a boot that the plan does not ask for.
     pub unplanned: Option<String>,
+    /// The runs, by their places, that its machine cannot measure, and why.
+    pub left_out: Vec<(usize, String)>,
 }
 
 impl Begun {
@@ -92,7 +94,16 @@ impl Begun {
         let incomplete =
             executor::incomplete(path)?.iter().map(|path| path.display().to_string()).collect();
         let unplanned = executor::unplanned_kernel(path);
-        Ok(Begun { plan, keys, combinations, runs, incomplete, unplanned })
+        let left_out = executor::left_out(path);
+        // Of a boot that the plan does not ask for nothing is missing that it cannot measure.
+        if unplanned.is_some() {
+            let mut places = 0..;
+            runs.retain(|(_, recording)| {
+                let place = places.next().unwrap_or(0);
+                recording.is_some() || !left_out.iter().any(|(known, _)| *known == place)
+            });
+        }
+        Ok(Begun { plan, keys, combinations, runs, incomplete, unplanned, left_out })
     }
 
     /// What a setting is in a combination, as the plan writes it.
@@ -118,6 +129,7 @@ pub fn table(path: &Path, detail: TableDetail) -> anyhow::Result<Matrix> {
     matrix.limits.clone_from(&begun.plan.limits);
     matrix.incomplete.clone_from(&begun.incomplete);
     matrix.unplanned.extend(begun.unplanned.clone());
+    matrix.left_out = begun.left_out.iter().map(|(_, why)| why.clone()).collect();
     matrix.resumption = resumption(path, &begun).unwrap_or_default();
     // Several phases in one round are as many runs, and what was not alike is in several lines.
     let is_numbered = lines.count == begun.combinations.len();
@@ -298,8 +310,8 @@ mod tests {
         let run = |combination, repeat| (PlannedRun { combination, repeat }, None);
         let runs = vec![run(0, 1), run(1, 1), run(0, 2), run(1, 2), run(0, 3)];
         let keys = vec!["load".to_owned()];
-        let (incomplete, unplanned) = (Vec::new(), None);
-        let begun = Begun { plan, keys, combinations, runs, incomplete, unplanned };
+        let (incomplete, unplanned, left_out) = (Vec::new(), None, Vec::new());
+        let begun = Begun { plan, keys, combinations, runs, incomplete, unplanned, left_out };
         let known = |policy: &str, is_as_asked| {
             let value = policy.to_owned();
             Some(vec![InForce { name: "policy", value, is_as_asked }])
