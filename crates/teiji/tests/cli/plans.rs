@@ -789,8 +789,8 @@ fn what_a_machine_cannot_measure_is_left_out() {
     );
 }
 
-/// Of a boot beside the plan's, runs that it cannot measure were counted as runs of the plan, and it
-/// was advised to boot for them.
+/// Of a boot beside the plan's, runs that it cannot measure were counted as runs of the plan, and
+/// it was advised to boot for them.
 #[test]
 fn what_another_boot_cannot_measure_is_not_missing() {
     let _turn = beside_others();
