@@ -12,7 +12,7 @@ use crate::resumed::Difference;
 use anyhow::{Context, bail};
 use model::{Document, End, Recorded};
 use plan::PlannedRun;
-use recording::Recording;
+use recording::{Recording, RecordingError};
 use rustix::io::Errno;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -126,10 +126,17 @@ impl Execution<'_> {
         for run in 0..self.runs.len() {
             let path = self.path(run);
             match find_recording(&path)? {
-                RecordingState::Done => {
-                    observer.observe(run, &Event::WasDone(Recording::open(&path)?.document()));
-                    continue;
-                }
+                RecordingState::Done => match Recording::open(&path)?.summarise() {
+                    Ok(recorded) => {
+                        observer.observe(run, &Event::WasDone(&recorded.document));
+                        continue;
+                    }
+                    Err(error @ RecordingError::Samples { .. }) => {
+                        let kept = self.folder.set_aside(&path)?;
+                        observer.observe(run, &Event::WasDamaged(&error.into(), &kept));
+                    }
+                    Err(error) => return Err(error.into()),
+                },
                 RecordingState::Nothing => {}
                 RecordingState::Partial => {
                     observer.observe(run, &Event::WasCutShort(&self.folder.set_aside(&path)?))

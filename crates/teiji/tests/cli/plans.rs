@@ -696,6 +696,15 @@ fn a_damaged_recording_is_called_damaged() {
     );
     assert_eq!(recordings(&place.join("out")).len(), 2);
     place.well("show out");
+    // With its end, too.
+    let mut bytes = std::fs::read(place.join(samples)).unwrap();
+    bytes[8..200].fill(0xff);
+    std::fs::write(place.join(samples), bytes).unwrap();
+    let shown = place.teiji("show out");
+    assert_eq!(shown.code, Some(2), "{shown:?}");
+    let resumed = place.well("run --resume out -q");
+    assert!(resumed.err.contains(&format!("{samples} is damaged ")), "{resumed:?}");
+    place.well("show out");
 }
 
 /// Boots that a plan does not ask for were named in its title alone, once for each boot of a

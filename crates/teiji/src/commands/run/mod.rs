@@ -203,15 +203,17 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
         (Some(root), Some((planned_boots, boot))) => {
             let begun = boots_of_plan(root, path, &whole, planned_boots);
             begun.map(|(boots, seed)| {
+                let seed = (!boots.is_empty()).then_some(seed);
                 let own = boots.into_iter().find(|(_, known)| known == boot);
-                (own.map(|(folder, _)| folder), Some(seed))
+                (own.map(|(folder, _)| folder), seed)
             })
         }
         (Some(root), None) => require_new(root).map(|()| (None, None)),
         (None, _) => Ok((None, None)),
     };
     let (own, seed) = folder.as_ref().map_or((None, None), |(own, seed)| (own.as_ref(), *seed));
-    let seed = seed.or(plan.order.seed).unwrap_or_else(new_seed);
+    let known_seed = seed.or(plan.order.seed);
+    let seed = known_seed.unwrap_or_else(new_seed);
     let runs = plan.order.runs(points.len(), seed);
     let is_missing = |place: &usize| -> anyhow::Result<bool> {
         let Some(own) = own else { return Ok(true) };
@@ -264,7 +266,7 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
         true => "\n".to_owned(),
         false => format!("; {}\n", duration::text(&points, &will_run, args.jobs)),
     };
-    if plan.order.shuffle && plan.order.seed.is_none() && own.is_none() {
+    if plan.order.shuffle && known_seed.is_none() {
         text += "The plan names no seed: each start shuffles the runs anew.\n";
     }
     programs::listed(&points).iter().for_each(|line| text += &format!("{line}\n"));
