@@ -8,6 +8,7 @@ use crate::bound::AllThreads;
 use crate::collect_in_blocks::CollectInBlocks;
 use crate::distribution::{Counted, Distribution};
 use crate::extreme::{Observed, Tail, latest};
+use crate::group;
 use crate::interval::Latencies;
 use crate::rows::Chunk;
 use crate::summary::{Collect, of_buckets};
@@ -26,6 +27,7 @@ const LARGEST: usize = 4_096;
 struct FirstPass {
     blocks: CollectInBlocks,
     largest: WorstActivations,
+    skipped: WorstActivations,
     recurrence: Recurrence,
     jitter: JitterOverTime,
     linear: LinearHistogram,
@@ -50,6 +52,7 @@ impl Sink for FirstPass {
 
     fn skipped(&mut self, waited_ns: i64) {
         self.blocks.skipped(waited_ns);
+        self.skipped.offer(0, waited_ns);
         self.jitter.missing(1);
     }
 
@@ -68,6 +71,9 @@ pub struct Analysis {
     pub blocks: Blocks,
     /// The largest latencies as measured, worst first.
     pub largest: Vec<Worst>,
+    /// How long the skipped activations waited that waited longest, ns, worst first: as many as a
+    /// comparison of the largest latencies may need.
+    pub(crate) skipped: Vec<i64>,
     /// Late wake-ups that recur, the shortest period first.
     pub periods: Vec<Period>,
     /// Skipped activations counted in.
@@ -100,6 +106,7 @@ pub fn analyse<R: Rows + ?Sized>(
             Blocks::for_rows(rows.size_hint()),
         ),
         largest: WorstActivations::new(LARGEST),
+        skipped: WorstActivations::new(group::LARGEST + 1),
         recurrence: Recurrence::new(),
         jitter: JitterOverTime::for_rows(max_steps, rows.size_hint()),
         linear: LinearHistogram::default(),
@@ -107,7 +114,7 @@ pub fn analyse<R: Rows + ?Sized>(
     let mut accounting = Accounting::new(interval_ns, rule);
     rows.replay(&mut |span| accounting.visit(span, &mut first_pass))?;
     accounting.finish(&mut first_pass);
-    let FirstPass { blocks, largest, recurrence, jitter, linear } = first_pass;
+    let FirstPass { blocks, largest, skipped, recurrence, jitter, linear } = first_pass;
     let (collect, blocks) = blocks.finish();
     let mut periods = recurrence.finish();
     let (mut statistics, counted) =
@@ -120,6 +127,7 @@ pub fn analyse<R: Rows + ?Sized>(
         statistics,
         blocks,
         largest: largest.list(),
+        skipped: skipped.list().iter().map(|worst| worst.latency_ns).collect(),
         periods,
         counted,
         sums: Vec::new(),
@@ -180,6 +188,7 @@ impl Analysis {
             statistics: Statistics::from_figures(figures),
             blocks: Blocks::for_rows(0),
             largest: Vec::new(),
+            skipped: Vec::new(),
             periods: Vec::new(),
             counted: Counted::from(Distribution::new(0)),
             sums: Vec::new(),

@@ -19,7 +19,7 @@ pub struct Measured {
     pub quantiles: Quantiles,
     /// Its largest latency, ns, skipped activations counted in.
     pub max: Option<i64>,
-    /// Its largest latencies one by one, ns, as measured, worst first.
+    /// Its largest latencies one by one, ns, skipped activations counted in, worst first.
     pub largest: Vec<i64>,
     /// Sums of the run in blocks; empty where it is not asked how much values vary.
     pub sums: Vec<Moments>,
@@ -35,11 +35,15 @@ impl From<&Analysis> for Measured {
             }
             quantiles
         });
+        let measured = analysis.largest.iter().map(|worst| worst.latency_ns);
+        let mut largest: Vec<i64> = measured.chain(analysis.skipped.iter().copied()).collect();
+        largest.sort_unstable_by(|a, b| b.cmp(a));
+        largest.truncate(LARGEST + 1);
         Measured {
             blocks: analysis.blocks.list().to_vec(),
             quantiles: known,
             max: summary.map(|summary| summary.max),
-            largest: analysis.largest.iter().map(|w| w.latency_ns).take(LARGEST + 1).collect(),
+            largest,
             sums: analysis.sums.clone(),
         }
     }
@@ -69,5 +73,28 @@ impl Group {
     /// The largest latency, ns.
     pub(crate) fn max(&self) -> Option<i64> {
         self.threads().filter_map(|thread| thread.max).max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AfterOverrun, ExactRequest, Span, analyse, compare};
+
+    /// One wake-up of 30.5 ms has skipped 30, which waited 29.5 ms and less. All of them are
+    /// later than any of the other run, which had 19 of the 20 largest.
+    #[test]
+    fn skipped_activations_are_among_the_largest() {
+        let of_run = |rows: &[Span<'_>]| {
+            let request = ExactRequest::default();
+            let Ok(analysis) = analyse(rows, 1_000_000, AfterOverrun::Skip, 2, &request);
+            Group { runs: vec![vec![Measured::from(&analysis)]], quantiles: None }
+        };
+        let usual = [10_000; 1_000];
+        let skipping =
+            of_run(&[Span::Woken(&[30_500_000]), Span::Missing(30), Span::Woken(&usual)]);
+        let late = of_run(&[Span::Woken(&[200_000; 40]), Span::Woken(&usual)]);
+        assert_eq!(skipping.runs[0][0].largest.len(), LARGEST + 1);
+        assert_eq!(compare(&skipping, &late).maximum.largest, (20, 0));
     }
 }
