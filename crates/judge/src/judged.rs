@@ -50,6 +50,15 @@ pub struct Judged {
     pub lacking: Option<Lacking>,
 }
 
+impl Judged {
+    /// Whether this one, judged by the same criterion, is worse: by its verdict, and of one verdict
+    /// by the figure that decided.
+    pub fn is_worse_than(&self, other: &Judged) -> bool {
+        let by_figure = || self.seen.size().total_cmp(&other.seen.size());
+        self.verdict.cmp(&other.verdict).then_with(by_figure).is_gt()
+    }
+}
+
 /// What came of a criterion.
 pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
@@ -164,6 +173,27 @@ pub enum Seen {
     Nothing,
     /// Something that the recording does not contain.
     Unknown,
+}
+
+impl Seen {
+    /// How large the figure is, of others of its kind; less than any where there is none.
+    #[expect(clippy::cast_precision_loss, reason = "compared with others of its kind")]
+    fn size(self) -> f64 {
+        match self {
+            Seen::Latency { ns, .. } => ns as f64,
+            Seen::Quantile { observed_ns, upper_ns, .. } => upper_ns.unwrap_or(observed_ns) as f64,
+            Seen::Beyond { n, of, .. } => n as f64 / of.max(1) as f64,
+            Seen::Rate { rate, .. } => rate,
+            Seen::Count { n, .. } | Seen::Sum { n, .. } => n as f64,
+            Seen::Change { upper, .. } => upper,
+            Seen::TooFew { .. }
+            | Seen::ThreadWithoutRows(_)
+            | Seen::NoRows
+            | Seen::NoThreads
+            | Seen::Nothing
+            | Seen::Unknown => f64::NEG_INFINITY,
+        }
+    }
 }
 
 /// Why there is not enough evidence.

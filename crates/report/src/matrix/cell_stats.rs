@@ -369,7 +369,7 @@ impl CellStats {
     pub(super) fn judge(&mut self, judged: Vec<Judged>) {
         for new in judged {
             match self.judged.iter_mut().find(|known| known.criterion == new.criterion) {
-                Some(known) if new.verdict > known.verdict => *known = new,
+                Some(known) if new.is_worse_than(known) => *known = new,
                 Some(_) => {}
                 None => self.judged.push(new),
             }

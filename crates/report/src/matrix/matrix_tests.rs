@@ -176,6 +176,24 @@ fn limits_are_judged_exactly_and_with_what_was_skipped() {
     );
 }
 
+/// Of repeats that fail alike, or are inconclusive alike, the worst is shown and not the first.
+#[test]
+fn of_one_verdict_the_worst_run_is_judged() {
+    let late = |ms: i32| {
+        let mut samples = vec![1_000; 96];
+        samples[10] = ms * 1_000_000 + 500_000;
+        samples
+    };
+    let mut matrix = Matrix::new(None, vec![], [vec![]].into_iter());
+    for ms in [3, 9, 5] {
+        let run = Synthetic::idle().threads(1).samples(&late(ms));
+        add_judged(&mut matrix, 0, &["skipped==0", "max<1ms"], &run);
+    }
+    let seen = |limit: usize| matrix.rows[0].judged(&matrix.limits[limit]).unwrap().seen;
+    assert!(matches!(seen(0), judge::Seen::Count { n: 9, .. }), "{:?}", seen(0));
+    assert!(matches!(seen(1), judge::Seen::Latency { ns: 9_500_000, .. }), "{:?}", seen(1));
+}
+
 /// What has no latency is not said to be counted in.
 #[test]
 fn limits_say_whether_skipped_ones_are_counted_in() {
