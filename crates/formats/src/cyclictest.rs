@@ -109,6 +109,9 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
             break;
         }
     }
+    if lines.peek()?.is_some_and(is_of_redraw) && lines.is_unended() {
+        output.cut_at = Some(lines.number());
+    }
     for (index, smis) in
         output.threads.iter().map(|thread| thread.smis).enumerate().collect::<Vec<_>>()
     {
@@ -121,7 +124,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
         if let Some(earlier) = earlier {
             import.forget(&earlier.recording)?;
         }
-        let drawn = (!has_histogram && !has_samples).then(|| Drawn {
+        let drawn = (!has_histogram && !has_samples && output.cut_at.is_none()).then(|| Drawn {
             recording: PathBuf::new(),
             line: output.line,
             threads: output.threads.clone(),
@@ -172,6 +175,11 @@ const LINES_OF_HEAD: usize = 3;
 fn is_thread_line(line: &str) -> bool {
     ThreadLine::parse(line)
         .is_some_and(|line| ["P", "I", "C", "Max"].iter().all(|name| line.get(name).is_some()))
+}
+
+/// Whether it begins as the lines that are drawn again do.
+fn is_of_redraw(line: &str) -> bool {
+    line.trim_start().starts_with("T:") || line.starts_with("policy: ")
 }
 
 /// The policy of the line above those of threads: none in it where it is the default one, or
@@ -348,7 +356,7 @@ fn beside(line: &str, output: &mut Output) -> bool {
 mod tests {
     use super::*;
     use crate::tests::{figures, imported, refused};
-    use model::{Recorded, Unknown};
+    use model::{End, Recorded, State, Unknown};
 
     #[test]
     fn a_sample_is_three_numbers() {
@@ -390,6 +398,37 @@ mod tests {
             refused(&(text + "0:3:4\n")),
             "line 4: the sample is not written as those above"
         );
+    }
+
+    /// A log of a run that goes on, or that was killed: what was drawn before stands, and that the
+    /// run came to its end is not said.
+    #[test]
+    fn a_log_that_is_cut_within_a_line_has_no_end() {
+        let line = |cycles: u32| {
+            format!("T: 0 (1) P:80 I:1000 C:{cycles:7} Min: 8 Act: 15 Avg: 51 Max: 72")
+        };
+        let head = "policy: fifo: loadavg: 1.53 1.62 1.35 6/111 12000          \n\n";
+        let drawn = format!("{head}{}\n", line(1_300));
+        let is_cut = |text: &str| {
+            let all = imported(text);
+            assert_eq!(all.len(), 1, "{text}");
+            assert_eq!(all[0].document.threads[0].latency_ns.unwrap().count, 1_300, "{text}");
+            let at = text.lines().count();
+            let cut = End::RecordingFailed { error: format!("the file ends within line {at}") };
+            let document = &all[0].document;
+            assert_eq!(document.state == State::Complete, document.end == Some(End::Done));
+            document.end == Some(cut)
+        };
+        for cut in ["Min", "Min: ", "Max: "] {
+            let next = line(1_310);
+            let until = next.find(cut.trim_end()).unwrap() + cut.len();
+            let text = format!("{drawn}{head}{}", &next[..until]);
+            assert!(is_cut(&text), "{text}");
+        }
+        assert!(is_cut(&format!("{drawn}policy: fi")));
+        for whole in [drawn.clone(), format!("{drawn}root@board:~# ")] {
+            assert!(!is_cut(&whole), "{whole}");
+        }
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(crate) struct Lines<'f> {
     has_ended: bool,
     /// The last line, where it ends within a number as if the file was cut there.
     cut: Option<u64>,
+    /// The last line, where it has no end.
+    unended: Option<u64>,
     /// What stands before each line, its digits as 0 and its letters as a.
     prefix: Vec<char>,
 }
@@ -46,6 +48,7 @@ impl<'f> Lines<'f> {
             number: 1,
             has_ended: false,
             cut: None,
+            unended: None,
             prefix: Vec::new(),
         }
     }
@@ -117,6 +120,16 @@ impl<'f> Lines<'f> {
             .map_or(Ok(()), |cut| Err(ImportError::at(cut, why)))
     }
 
+    /// Whether the file ends within the next line, which was looked at.
+    pub(crate) fn is_unended(&self) -> bool {
+        self.unended == Some(self.number)
+    }
+
+    /// The same of a line that lacks more than some of its last number.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_unended() && self.cut.is_none()
+    }
+
     /// An error at the next line.
     pub(crate) fn error(&self, why: impl Into<String>) -> ImportError {
         ImportError::at(self.number, why)
@@ -140,6 +153,9 @@ impl<'f> Lines<'f> {
             if read == 0 {
                 self.has_ended = true;
                 return Ok(());
+            }
+            if !self.bytes.ends_with(b"\n") {
+                self.unended = Some(number);
             }
             if ends_in_number(&self.bytes) {
                 self.cut = Some(number);

@@ -60,6 +60,8 @@ pub(crate) struct Output {
     pub is_of_unknown_count: bool,
     /// Whether there may be values beyond the histogram that are not said.
     pub may_have_more: bool,
+    /// The line within which the file ends, if that is where it ends: how the run did is not known.
+    pub cut_at: Option<u64>,
     pub command_line: Vec<String>,
     /// RFC 3339, or in the words of the output.
     pub started_at: Option<String>,
@@ -104,6 +106,7 @@ impl Output {
             is_of_unknown_unit: false,
             is_of_unknown_count: false,
             may_have_more: false,
+            cut_at: None,
             command_line: Vec::new(),
             started_at: None,
             ended_at: None,
@@ -427,8 +430,10 @@ impl Output {
             version: VERSION,
             teiji: teiji.to_owned(),
             anonymous: false,
-            state: State::Complete,
-            end: Some(End::Done),
+            state: if self.cut_at.is_some() { State::Stopped } else { State::Complete },
+            end: Some(self.cut_at.map_or(End::Done, |line| End::RecordingFailed {
+                error: format!("the file ends within line {line}"),
+            })),
             started_at: self.started_at.clone().unwrap_or_default(),
             ended_at: self.ended_at.clone(),
             command_line: self.command_line.clone(),

@@ -87,8 +87,8 @@ impl<'l> ThreadLine<'l> {
 }
 
 /// Reads such lines, drawn again and again, while each counts on: the last of each thread stays. An
-/// output of which a thread begins again, or another thread has its number, ends before it. Whether
-/// there were any.
+/// output of which a thread begins again, or another thread has its number, ends before it, and
+/// before a line that is cut. Whether there were any.
 pub(crate) fn read_all(
     lines: &mut Lines<'_>,
     output: &mut Output,
@@ -96,7 +96,12 @@ pub(crate) fn read_all(
     policy: Option<Policy>,
 ) -> Result<bool, ImportError> {
     let mut any = false;
-    while let Some(line) = lines.peek()?.and_then(ThreadLine::parse) {
+    loop {
+        lines.peek()?;
+        let is_cut = lines.is_cut();
+        let Some(line) = lines.peek()?.filter(|_| !is_cut).and_then(ThreadLine::parse) else {
+            break;
+        };
         let thread = output.thread(line.index)?;
         if thread.stated.count > line.cycles() || thread.is_another(line.tid) {
             break;
