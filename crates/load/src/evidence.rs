@@ -13,11 +13,18 @@ use std::collections::BTreeMap;
 pub(crate) struct Account {
     cpus: usize,
     span: Option<Span>,
+    /// When the first activation is due, CLOCK_MONOTONIC, ns, while no reading after it is known.
+    measured_from: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
 struct Span {
     first: Reading,
+    /// When measuring begins, between two readings: what the load had used then, if it used as much
+    /// at any time between them.
+    estimated: Option<Reading>,
+    /// The reading of how busy the CPUs had been: the span's first, or one before it.
+    full: Reading,
     /// Where the current whole second began.
     second: Reading,
     last: Reading,
@@ -51,7 +58,36 @@ impl Span {
 impl Account {
     /// An empty account of a load on so many CPUs.
     pub(crate) fn new(cpus: usize) -> Self {
-        Account { cpus, span: None }
+        Account { cpus, span: None, measured_from: None }
+    }
+
+    /// Measuring begins at this time, which no reading is taken for: it would be in the first
+    /// latencies. What readings say of the time before it is forgotten as they come.
+    pub(crate) fn measured_from(&mut self, at_ns: u64) {
+        self.measured_from = Some(at_ns);
+    }
+
+    /// Whether measuring had not begun by the last reading: then the span begins with this one.
+    fn begins_with(&mut self, reading: &Reading) -> bool {
+        let Some((span, from)) = self.span.as_ref().zip(self.measured_from) else { return false };
+        if span.last.at_ns >= from {
+            self.measured_from = None;
+            return false;
+        }
+        let (last, full) = (span.last.clone(), span.full.clone());
+        self.begin(reading.clone());
+        if reading.at_ns >= from {
+            self.measured_from = None;
+            if let Some(span) = &mut self.span {
+                let estimated = between(&last, reading, from);
+                span.course.insert(0, (estimated.at_ns, estimated.cpu_ns));
+                span.estimated = Some(estimated);
+            }
+        }
+        if let Some(span) = &mut self.span {
+            span.full = full;
+        }
+        true
     }
 
     /// The span begins here; what was before is forgotten.
@@ -63,12 +99,17 @@ impl Account {
             worst_per_cpu: vec![f64::INFINITY; reading.per_cpu_ns.len()],
             latest: None,
             course: vec![(reading.at_ns, reading.cpu_ns)],
+            estimated: None,
+            full: reading.clone(),
             first: reading,
         });
     }
 
     /// A whole second ends here.
     pub(crate) fn second(&mut self, reading: Reading) {
+        if self.begins_with(&reading) {
+            return;
+        }
         let cpus = self.cpus;
         let Some(span) = &mut self.span else { return self.begin(reading) };
         if let Some(use_now) = cpu_use(&span.second, &reading, cpus) {
@@ -89,8 +130,14 @@ impl Account {
 
     /// The span ends here, within a second.
     pub(crate) fn end(&mut self, reading: Reading) {
+        self.begins_with(&reading);
         match &mut self.span {
             Some(span) => {
+                // Of so short a time the second in which measuring began tells more.
+                let read = reading.at_ns.saturating_sub(span.first.at_ns);
+                if let Some(estimated) = span.estimated.take().filter(|_| read < MIN_PIECE_NS) {
+                    span.first = estimated;
+                }
                 // The course goes on until here. A short piece belongs to the second before it.
                 let piece = reading.at_ns.saturating_sub(span.second.at_ns);
                 if span.course.len() > 1 && piece < MIN_PIECE_NS {
@@ -133,7 +180,7 @@ impl Account {
                     worst_second: worst.map_or(mean, |worst| worst.min(mean)),
                 }),
                 // The kernel counts that in ticks, and may count one more than there was time for.
-                machine_busy: use_of(&span.first, &span.last, |reading| reading.busy_ns.get(index))
+                machine_busy: use_of(&span.full, &span.last, |reading| reading.busy_ns.get(index))
                     .map(|busy| busy.min(100.0)),
             }
         };
@@ -167,6 +214,27 @@ impl Account {
             .zip(done)
             .map(|(unit, done)| (format!("{unit}_per_s"), done as f64 * 1e9 / elapsed as f64))
             .collect()
+    }
+}
+
+/// A reading at a time between these two, as if the load had done as much at any time between them.
+fn between(first: &Reading, last: &Reading, at_ns: u64) -> Reading {
+    let whole = u128::from(last.at_ns.saturating_sub(first.at_ns)).max(1);
+    let part = u128::from(at_ns.saturating_sub(first.at_ns));
+    let of = |first: u64, last: u64| {
+        let more = u128::from(last.saturating_sub(first)) * part / whole;
+        first.saturating_add(u64::try_from(more).unwrap_or(u64::MAX))
+    };
+    let of_each = |first: &[u64], last: &[u64]| -> Vec<u64> {
+        first.iter().zip(last).map(|(first, last)| of(*first, *last)).collect()
+    };
+    Reading {
+        at_ns,
+        cpu_ns: of(first.cpu_ns, last.cpu_ns),
+        per_cpu_ns: of_each(&first.per_cpu_ns, &last.per_cpu_ns),
+        busy_ns: Vec::new(),
+        work: of_each(&first.work, &last.work),
+        alive: last.alive,
     }
 }
 
@@ -219,6 +287,42 @@ mod tests {
             rate,
             BTreeMap::from([("messages_per_s".into(), 100.0), ("bytes_per_s".into(), 10_000.0)])
         );
+    }
+
+    /// A load began 3.6 s before the first activation and was at rest meanwhile: of the 2 s that
+    /// were measured it had 40 %, and not 16.
+    #[test]
+    fn what_was_before_the_first_activation_is_not_counted() {
+        let tenth = SECOND / 10;
+        let mut account = Account::new(1);
+        account.begin(at(0, 0, 0));
+        account.measured_from(36 * tenth);
+        for second in 1..=3 {
+            account.second(at(second * SECOND, 0, 0));
+        }
+        account.second(at(40 * tenth, tenth, 100));
+        account.second(at(50 * tenth, 5 * tenth, 500));
+        account.end(at(56 * tenth, 74 * tenth / 10, 740));
+        assert_eq!(account.reached(), Some(Reached { mean: 40.0, worst_second: 40.0 }));
+        assert_eq!(account.rate(&["messages"])["messages_per_s"], 400.0);
+        let course = account.course();
+        assert_eq!(course[0], (40 * tenth, 10.0), "of the second in which it began");
+        assert_eq!(course.len(), 3);
+    }
+
+    /// No reading but the last was taken since: as much as in the whole time since the one before.
+    #[test]
+    fn a_short_run_has_what_was_used_around_it() {
+        let tenth = SECOND / 10;
+        let mut account = Account::new(1);
+        let busy = |reading, ns| Reading { busy_ns: vec![ns], ..reading };
+        account.begin(busy(at(0, 0, 0), 0));
+        account.measured_from(15 * tenth);
+        account.second(at(SECOND, 0, 0));
+        account.end(busy(at(2 * SECOND, 5 * tenth, 10), 20 * tenth));
+        assert_eq!(account.reached(), Some(Reached { mean: 50.0, worst_second: 50.0 }));
+        assert_eq!(account.course(), [(2 * SECOND, 50.0)]);
+        assert_eq!(account.per_cpu(&[CpuId(0)])[0].machine_busy, Some(100.0));
     }
 
     #[test]

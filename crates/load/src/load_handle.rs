@@ -159,8 +159,9 @@ impl LoadHandle {
     }
 
     /// Says when measuring begins, where that matters: otherwise a load does what it does without
-    /// being woken.
+    /// being woken. What it reached counts from there.
     pub(crate) fn measured_from(&mut self, begin: Nanos) {
+        self.account.measured_from(u64::try_from(begin.0).unwrap_or(0));
         let has_times = self.load.common.has_times();
         if let Some(orders) = self.orders.as_mut().filter(|_| has_times) {
             let mut order = vec![MEASURED_FROM];
