@@ -10,9 +10,9 @@ use crate::overview::Overview;
 use crate::page::localised::markdown as in_markdown;
 use crate::page::rendered;
 use crate::sections::accounts::Accounts;
-use crate::sections::cautions;
 use crate::sections::columns::{ColumnRow, Probes};
 use crate::sections::latencies::{FEW, Figure, Latencies, MANY, OrNothing};
+use crate::sections::{cautions, caveats};
 use crate::sections::{co_kernel, columns};
 use askama::Template;
 use model::{ColumnUnit, Examined, ProbeStatement, Recorded, TakenBy, Thread};
@@ -23,6 +23,9 @@ use std::str::FromStr;
 /// What is known of a thread before its latencies.
 const OF_THREAD: [&str; 9] =
     ["recording", "thread", "cpu", "interval_ns", "due", "on_time", "late", "skipped", "lost"];
+
+/// What is known of the whole run.
+const OF_RUN: [&str; 5] = ["probe", "co_kernel", "gravity", "load_off_target", "caveats"];
 
 fn text<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
@@ -68,8 +71,13 @@ fn names_of_figures((name, unit): &FurtherColumn<'_>) -> impl Iterator<Item = St
 }
 
 /// As comma-separated values, RFC 4180: a row for each thread of each recording, times in ns.
-/// Figures of further columns, the probe, and what it ran on come last.
+/// Figures of further columns, the probe, what it ran on, and what is true of the whole run come
+/// last.
 pub fn threads_csv(recordings: &[Recorded]) -> String {
+    in_language(Language::English, || csv(recordings))
+}
+
+fn csv(recordings: &[Recorded]) -> String {
     let mut rows = CsvRows::new();
     let further = further_columns(recordings);
     rows.push(
@@ -79,10 +87,11 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
             .chain(names("", "_ns"))
             .chain(names("as_measured_", "_ns"))
             .chain(further.iter().flat_map(names_of_figures))
-            .chain(["probe", "co_kernel", "gravity"].map(str::to_owned)),
+            .chain(OF_RUN.map(str::to_owned)),
     );
     for recorded in recordings {
         let probe = &recorded.document.probe;
+        let caveats = caveats::phrases(recorded).join("; ");
         for (place, (thread, statistics)) in threads(recorded).enumerate() {
             let mut cells = vec![
                 recorded.path.display().to_string(),
@@ -107,6 +116,8 @@ pub fn threads_csv(recordings: &[Recorded]) -> String {
             cells.extend([
                 text(core.map(format::co_kernel_without_gravity)),
                 text(core.and_then(|core| core.gravity.clone())),
+                recorded.document.load_off_target.to_string(),
+                caveats.clone(),
             ]);
             rows.push(cells);
         }
@@ -282,7 +293,8 @@ mod tests {
             "{csv}"
         );
         assert!(
-            lines[0].ends_with("as_measured_p9999_ns,as_measured_max_ns,probe,co_kernel,gravity"),
+            lines[0]
+                .ends_with("as_measured_max_ns,probe,co_kernel,gravity,load_off_target,caveats"),
             "{csv}"
         );
         assert!(
@@ -410,6 +422,19 @@ mod tests {
         for wrong in ["", "p", "p101", "median", "Max"] {
             assert!(wrong.parse::<OneFigure>().is_err(), "{wrong}");
         }
+    }
+
+    /// As a plan's rows say it.
+    #[test]
+    fn each_row_has_its_runs_caveats() {
+        let mut recorded = Synthetic::idle().threads(2).build();
+        recorded.document.load_off_target = true;
+        recorded.document.state = model::State::Stopped;
+        recorded.document.end = Some(model::End::Signal { name: "SIGINT".to_owned() });
+        let csv = threads_csv(std::slice::from_ref(&recorded));
+        let rows = || csv.lines().skip(1);
+        assert!(rows().all(|row| row.ends_with(",,,true,stopped early by SIGINT")), "{csv}");
+        assert_eq!(rows().count(), 2);
     }
 
     /// The headline and the row had the thread's own counts, `--figure` and `gate` those of the

@@ -423,6 +423,21 @@ pub(crate) fn in_short(document: &Document) -> Vec<String> {
     all.into_iter().map(|caveat| caveat.short).collect()
 }
 
+/// The same in full, as a plan's table for programs has it of its combinations. That a load was off
+/// target has a column of its own.
+pub(crate) fn phrases(recorded: &Recorded) -> Vec<String> {
+    let document = &recorded.document;
+    let ordinary = ordinary(document).map(|policy| {
+        let phrase = tr!(ordinary_scheduling_policy, policy);
+        Caveat::in_full(CaveatKind::OrdinaryScheduling, phrase)
+    });
+    let faults = faults(recorded).into_iter().chain(collect(document)).chain(ordinary);
+    let mut all: Vec<Caveat> =
+        faults.filter(|caveat| caveat.kind != CaveatKind::LoadOffTarget).collect();
+    all.sort_by_key(|caveat| caveat.kind);
+    all.into_iter().map(|caveat| caveat.phrase).collect()
+}
+
 /// Adds those of one more run: of each kind, the worst stays.
 pub(crate) fn merge(all: &mut Vec<Caveat>, more: Vec<Caveat>) {
     for caveat in more {

@@ -178,8 +178,8 @@ fn activations_of_three_columns() {
     for text in [
         ",second_read_p50_ns,",
         ",parity_max,",
-        ",probe,co_kernel,gravity\r\n",
-        ",example-columns,,\r\n",
+        ",probe,co_kernel,gravity,load_off_target,caveats\r\n",
+        ",example-columns,,,false,",
     ] {
         assert!(csv.contains(text), "{text} in {csv}");
     }
