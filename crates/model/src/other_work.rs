@@ -23,6 +23,18 @@ pub struct OtherWork {
     pub cpus: Vec<BusyCpu>,
 }
 
+impl OtherWork {
+    /// Percent of one CPU, summed over the CPUs that were kept busy: the same of a run without a
+    /// load and of one under a load.
+    pub fn summed_percent(&self) -> f64 {
+        if self.cpus.is_empty() {
+            self.percent
+        } else {
+            self.cpus.iter().map(|busy| busy.percent).sum()
+        }
+    }
+}
+
 impl Document {
     /// Work beside the run and its loads that is worth a warning; none also where it was not
     /// recorded. A guest in virtual time has nothing else in it. There the kernel, which counts

@@ -245,14 +245,15 @@ fn steal(document: &Document) -> Option<Caveat> {
 
 fn other_work(document: &Document) -> Option<Caveat> {
     let other = document.other_work()?;
-    let percent = format::share(other.percent);
-    let phrase = match other.cpus.first() {
-        Some(busy) => tr!(other_work_used_percent, cpu = busy.cpu, percent),
-        None => tr!(other_processes_used_percent, percent),
+    let size = other.summed_percent();
+    let percent = format::share(size);
+    let phrase = match other.cpus.as_slice() {
+        [busy] => tr!(other_work_used_percent, cpu = busy.cpu, percent),
+        _ => tr!(other_work_used_in_all, percent),
     };
     Some(Caveat {
         kind: CaveatKind::OtherWork,
-        size: other.percent,
+        size,
         phrase,
         short: tr!(other_work_percent, percent),
     })

@@ -20,7 +20,17 @@ fn two_busy_loops_beside_a_run_are_said_with_their_share() {
     assert_eq!(caveats.len(), 1);
     assert_eq!(
         (&*caveats[0].phrase, &*caveats[0].short),
-        ("other work used 79.0 % of CPU 1", "other work 79.0 % of a CPU")
+        ("other work used 79.0 % of CPU 1", "other work 79.0 % (sum of CPUs)")
+    );
+    // On CPU 0 as much: of one CPU it is twice that, as beside a load.
+    let mut two = recorded.clone();
+    let after = two.document.host.after.as_mut().unwrap();
+    *after.cpus[0].time_ms.get_mut("idle").unwrap() -= 8_000;
+    *after.cpus[0].time_ms.get_mut("user").unwrap() += 8_000;
+    let caveats = collect(&two.document);
+    assert_eq!(
+        (&*caveats[0].phrase, &*caveats[0].short),
+        ("other work used 158.0 % of one CPU, summed over CPUs", "other work 158.0 % (sum of CPUs)")
     );
     // A guest in virtual time has nothing else in it, and its kernel looks at the same moment
     // of each interval.
