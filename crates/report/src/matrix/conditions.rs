@@ -40,10 +40,10 @@ pub(super) struct Conditions {
     runs: u32,
 }
 
-/// A warning as the first run has it, and how many have it.
+/// A warning as its worst run has it, or the first where it has no size; and how many have it.
 #[derive(Debug)]
 struct Listed {
-    first: Warning,
+    shown: Warning,
     runs: u32,
     /// Others have other figures in it.
     differ: bool,
@@ -79,13 +79,16 @@ impl Conditions {
             let subject = (discriminant(warning), warnings::subject(warning));
             match self.known.get(&subject) {
                 Some(place) => {
-                    let Listed { first, runs, differ } = &mut self.warnings[*place];
+                    let Listed { shown, runs, differ } = &mut self.warnings[*place];
                     *runs += 1;
-                    *differ |= first != warning;
+                    *differ |= shown != warning;
+                    if warnings::size(warning) > warnings::size(shown) {
+                        *shown = warning.clone();
+                    }
                 }
                 None => {
                     self.known.insert(subject, self.warnings.len());
-                    self.warnings.push(Listed { first: warning.clone(), runs: 1, differ: false });
+                    self.warnings.push(Listed { shown: warning.clone(), runs: 1, differ: false });
                 }
             }
         }
@@ -133,14 +136,18 @@ impl Conditions {
 
     /// All warnings, each once, with the number of runs that have it.
     pub(super) fn warnings(&self) -> Vec<GroupedWarning> {
-        let listed = |Listed { first, runs, differ }: &Listed| {
+        let listed = |Listed { shown, runs, differ }: &Listed| {
             let of = if *runs == self.runs {
                 String::new()
             } else {
                 tr!(in_runs, runs = counted((*runs).into(), texts::n_runs))
             };
-            let differ = if *differ { texts::figures_those_first.said() } else { "" };
-            GroupedWarning::new(first, format!("{of}{differ}"))
+            let which = match warnings::size(shown) {
+                Some(_) => texts::figures_those_worst,
+                None => texts::figures_those_first,
+            };
+            let differ = if *differ { which.said() } else { "" };
+            GroupedWarning::new(shown, format!("{of}{differ}"))
         };
         self.warnings.iter().take(MAX_WARNINGS).map(listed).collect()
     }
@@ -148,5 +155,29 @@ impl Conditions {
     /// Warnings for which there is no room.
     pub(super) fn more_warnings(&self) -> usize {
         self.warnings.len().saturating_sub(MAX_WARNINGS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::Synthetic;
+    use model::StolenTime;
+    use plan::CpuId;
+
+    #[test]
+    fn a_warning_has_the_figures_of_its_worst_run() {
+        let mut conditions = Conditions::default();
+        for stolen_ms in [4, 14, 2] {
+            let mut recorded = Synthetic::idle().build();
+            let stolen = StolenTime { cpu: CpuId(0), stolen_ms, elapsed_ms: 1_000 };
+            recorded.document.warnings = vec![Warning::StealTime { cpus: vec![stolen] }];
+            conditions.add(&Overview::new(&recorded));
+        }
+        let all = conditions.warnings();
+        assert_eq!(all.len(), 1);
+        let (text, runs) = (&all[0].text.evidence, &all[0].recordings);
+        assert!(text.contains("14 ms") && text.contains("1.4 %"), "{text}");
+        assert!(runs.contains("(the figures are those of the worst)"), "{runs}");
     }
 }

@@ -30,7 +30,10 @@ fn two_busy_loops_beside_a_run_are_said_with_their_share() {
     let caveats = collect(&two.document);
     assert_eq!(
         (&*caveats[0].phrase, &*caveats[0].short),
-        ("other work used 158.0 % of one CPU, summed over CPUs", "other work 158.0 % (sum of CPUs)")
+        (
+            "other work used 158.0 % of one CPU, summed over CPUs",
+            "other work 158.0 % (sum of CPUs)"
+        )
     );
     // A guest in virtual time has nothing else in it, and its kernel looks at the same moment
     // of each interval.

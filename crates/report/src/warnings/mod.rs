@@ -124,5 +124,32 @@ pub(crate) fn subject(warning: &Warning) -> String {
     }
 }
 
+/// How bad it is by its figures, of several with one subject; none of a kind whose figures are not
+/// more or less of anything.
+#[expect(clippy::cast_precision_loss, reason = "compared with others of its kind")]
+pub(crate) fn size(warning: &Warning) -> Option<f64> {
+    Some(match warning {
+        Warning::StealTime { cpus } => cpus.iter().map(|cpu| cpu.percent()).fold(0.0, f64::max),
+        Warning::OtherWork { percent, .. } => *percent,
+        Warning::LoadOffTarget { requested, reached, .. } => (reached - requested).abs(),
+        Warning::SamplesLost { lost: n, .. }
+        | Warning::AccountEventsLost { events: n, .. }
+        | Warning::StreamUnreadable { records: n, .. }
+        | Warning::StreamBackwards { steps: n, .. }
+        | Warning::StreamMissed { missed: n, .. }
+        | Warning::StreamUnread { bytes: n, .. }
+        | Warning::RowsUntraced { rows: n, .. }
+        | Warning::TraceEventsLost { events: n, .. } => *n as f64,
+        Warning::PageFaults { minor, major, .. } => minor.saturating_add(*major) as f64,
+        Warning::FellBack { switches, .. } => switches.unwrap_or(0) as f64,
+        Warning::ThreadUnresponsive { waited_ns: ns, .. }
+        | Warning::StreamSilent { silent_ns: ns, .. } => ns.0 as f64,
+        Warning::ClockStepped { forwards_ns, backwards_ns, .. } => {
+            (*forwards_ns).max(*backwards_ns).0 as f64
+        }
+        _ => return None,
+    })
+}
+
 #[cfg(test)]
 mod tests;
