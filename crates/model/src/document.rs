@@ -109,6 +109,16 @@ pub enum End {
 }
 
 impl Document {
+    /// Whether its threads were to wake at intervals, as far as that is known: of another program
+    /// as its output says.
+    pub fn has_intervals(&self) -> bool {
+        let is_known = || {
+            !self.lacks(Unknown::Interval)
+                && self.threads.iter().all(|thread| thread.interval_ns.0 > 1)
+        };
+        self.probe.is_planned() || self.imported.is_some() && is_known()
+    }
+
     /// The scheduling that was in force: of its threads, or what was asked for while there are
     /// none.
     pub fn scheduling(&self) -> Scheduling {

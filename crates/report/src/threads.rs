@@ -98,8 +98,8 @@ fn csv(recordings: &[Recorded]) -> String {
                 thread.index.to_string(),
                 probe.cpu_text(thread),
             ];
-            // What no thread planned has no interval.
-            cells.push(text(probe.is_planned().then_some(thread.interval_ns.0)));
+            // What no thread planned has no interval, and another program's may not be known.
+            cells.push(text(recorded.document.has_intervals().then_some(thread.interval_ns.0)));
             let accounts = Accounts::from_thread(thread, probe, statistics);
             cells.extend(accounts.all().into_iter().chain([accounts.lost()]).map(text));
             cells.extend(latencies(Some(Latencies::due(statistics))));

@@ -259,7 +259,7 @@ impl CellStats {
     /// Adds a run; whether it is more than a copy or repeat of one before it.
     pub(super) fn add(&mut self, overview: &Overview<'_>) -> bool {
         let document = overview.document();
-        let interval_ns = overview.interval_ns().filter(|_| document.probe.is_planned());
+        let interval_ns = overview.interval_ns().filter(|_| document.has_intervals());
         if self.runs == 0 {
             self.interval_ns = interval_ns;
             self.quantity = document.probe.quantity;
@@ -340,7 +340,7 @@ impl CellStats {
 
     /// Each thread by itself, unless all have one interval or none.
     fn add_threads(&mut self, overview: &Overview<'_>) {
-        if overview.interval_ns().is_some() || !overview.document().probe.is_planned() {
+        if overview.interval_ns().is_some() || !overview.document().has_intervals() {
             return;
         }
         let recorded = overview.recorded;

@@ -137,12 +137,13 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
     let document = overview.document();
     let host = &document.host.before;
     let mut parts = vec![format!("{}: {}", overview.name, of_columns::probe(document))];
-    let is_imported = document.imported.is_some();
-    let has_interval = document.probe.is_planned() || is_imported;
-    if has_interval && document.run.interval_ns.0 > 1 && !document.lacks(Unknown::Interval) {
+    let has_intervals = document.has_intervals();
+    // Without a distance all threads have one, or they are told apart by their rows.
+    let is_even = document.run.distance_ns.0 != 0 || overview.interval_ns().is_some();
+    if has_intervals && document.run.interval_ns.0 > 1 && is_even {
         parts[0] += &tr!(every_interval, interval = document.run.interval_ns);
     }
-    if document.probe.is_planned() && document.run.distance_ns.0 != 0 {
+    if has_intervals && document.run.distance_ns.0 != 0 {
         parts[0] += &tr!(distance_for_each_further, distance = document.run.distance_ns);
     }
     parts.extend(method::length(overview).map(|length| tr!(length_planned, length)));
