@@ -63,6 +63,14 @@ pub struct Args {
 pub fn run(mut args: Args) -> CommandResult {
     let options = formats::ImportOptions { unit_ns: args.unit, ..Default::default() };
     let mut baseline: Vec<PathBuf> = args.baseline.take().into_iter().collect();
+    let recording = args.recordings.iter().chain(&baseline).find(|path| path.is_dir());
+    if let Some(recording) = recording.filter(|_| args.unit.is_some()) {
+        refuse!(
+            "--unit is of outputs of other programs, and {} is a recording: import its output \
+             again, as by teiji import --unit us FILE -o DIR",
+            recording.display()
+        );
+    }
     let _made = import::in_place([&mut args.recordings, &mut baseline], options)?;
     let args = &args;
     let junit = args.junit.as_deref().map(|path| (path, FileKind::Junit));

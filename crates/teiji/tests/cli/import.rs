@@ -90,6 +90,49 @@ fn files_stand_where_recordings_do() {
     assert_eq!(output.code, Some(2), "two outputs: {output:?}");
 }
 
+/// Its values have a unit by now: what `gate` was told of it changed nothing, and its advice was to
+/// tell it again.
+#[test]
+fn the_unit_of_a_recording_is_said_when_it_is_imported() {
+    let _turn = beside_others();
+    let place = place();
+    place.well("import hist.txt -o made");
+    let gate = "gate made/hist.txt.teiji --limit max<71us";
+    let output = place.teiji(gate);
+    assert_eq!(output.code, Some(3), "{output:?}");
+    let advice = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(advice.contains("name it with --unit, and import a recording's output again"));
+    let output = place.teiji(&format!("{gate} --unit us"));
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.err.contains("teiji import --unit us FILE"), "{output:?}");
+    place.well("import hist.txt --unit us -o again");
+    place.well("gate again/hist.txt.teiji --limit max<71us");
+}
+
+/// `-d 500` of cyclictest, as `measure --distance` shows and lists it.
+#[test]
+fn threads_with_different_intervals_are_told_apart() {
+    let _turn = beside_others();
+    let place = place();
+    let lines = "policy: fifo: loadavg: 1.53 1.62 1.35 6/111 12000\n\n\
+                 T: 0 (11999) P:80 I:1000 C:  19 Min: 20 Act:   20 Avg:   60 Max:     292\n\
+                 T: 1 (12000) P:80 I:1500 C:  12 Min: 17 Act:   27 Avg:   47 Max:      74\n";
+    std::fs::write(place.join("two.txt"), lines).unwrap();
+    place.well("import two.txt -o made");
+    let show = place.well("show made/two.txt.teiji").out.replace('\n', " ");
+    assert!(show.contains("every 1ms (+500us for each further thread)"), "{show}");
+    let interval = |csv: &str, row: usize, name: &str| -> String {
+        let mut rows = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let at = rows.next().unwrap().iter().position(|heading| *heading == name).unwrap();
+        rows.nth(row).unwrap()[at].to_owned()
+    };
+    for csv in ["show made/two.txt.teiji --csv", "show made --csv"] {
+        let csv = place.well(csv).out;
+        assert_eq!([0, 1].map(|row| interval(&csv, row, "interval_ns")), ["1000000", "1500000"]);
+        assert_eq!([0, 1].map(|row| interval(&csv, row, "max_ns")), ["292000", "74000"], "{csv}");
+    }
+}
+
 /// Nothing of an import is done if one file cannot be read, unless that was asked for.
 #[test]
 fn a_file_that_cannot_be_read_ends_an_import() {
