@@ -99,9 +99,11 @@ pub(crate) fn read_all(
     loop {
         lines.peek()?;
         let is_cut = lines.is_cut();
-        let Some(line) = lines.peek()?.filter(|_| !is_cut).and_then(ThreadLine::parse) else {
+        if is_cut && lines.peek()?.and_then(ThreadLine::parse).is_some() {
+            output.cut_at = Some(lines.number());
             break;
-        };
+        }
+        let Some(line) = lines.peek()?.and_then(ThreadLine::parse) else { break };
         let thread = output.thread(line.index)?;
         if thread.stated.count > line.cycles() || thread.is_another(line.tid) {
             break;
