@@ -177,7 +177,9 @@ impl<'a> Scene<'a> {
     fn of(spike: &'a Spike, window: &'a Window<'a>) -> Option<Self> {
         let events = &window.events;
         let within = |event: &Event| (spike.planned..=spike.woke).contains(&event.time);
-        let is_waking = |event: &Event| matches!(event.what, What::Waking { thread, .. } if thread == spike.number);
+        let ours = spike.number;
+        let is_waking =
+            |event: &Event| matches!(event.what, What::Waking { thread, .. } if thread == ours);
         let to_us =
             |event: &Event| matches!(event.what, What::Switch { to, .. } if to == spike.number);
         let priority = events.iter().find_map(|event| match event.what {
