@@ -157,7 +157,7 @@ impl Definition {
         let interval = texts::interval_us.said();
         let (size, share_of_sizes) =
             (texts::size_of_jitter_us.said(), texts::share_least_size_jitter.said());
-        let load = texts::load_percent.said();
+        let load = texts::load_axis.said();
         Definition {
             histogram: Axes {
                 x: latency(0.064),

@@ -224,9 +224,9 @@ fn scripts_draw_by_the_definition_of_the_svg_files() {
             .1
             .contains(&format!("stroke-dasharray=\"{dash}\""))
     );
-    assert_eq!(definition["load"]["y"]["name"], "load reached (%)");
+    assert_eq!(definition["load"]["y"]["name"], "reached (%)");
     let scripts = include_str!("../../assets/charts.js");
-    for own in ["load reached (%)", "latency, µs", "activations in", "1.05", "0.064", "✗"] {
+    for own in ["reached (%)", "latency, µs", "activations in", "1.05", "0.064", "✗"] {
         assert!(!scripts.contains(own), "{own}");
     }
 }
