@@ -36,9 +36,12 @@ const BEFORE: i64 = 10_000_000;
 const OUT_OF_ORDER: i64 = 500_000_000;
 /// Latencies that wait to be explained at most.
 const MAX_WAITING: usize = 100_000;
-/// Accounts that are kept, the worst; of so many also what ran when.
+/// Accounts that are kept, the worst, and parts of all of them; of so many also what ran when, with
+/// so many turns.
 const MAX_ACCOUNTS: usize = 5_000;
-const MAX_TIMELINES: usize = 100;
+const MAX_PARTS: usize = 40_000;
+const MAX_TIMELINES: usize = 20;
+const MAX_SPANS: usize = 1_500;
 /// Rows on either side without which no cost is said: of fewer, the 99th percentile is chance.
 const MIN_ROWS: u64 = 1_000;
 /// A change of steal time is known to no less.
@@ -65,6 +68,9 @@ struct Rows {
     /// Each thread's number, CPU, start and interval.
     threads: Vec<(i64, CpuId, i64, i64)>,
     waiting: Vec<Spike>,
+    /// Those for which there was no room to wait: their events go unread.
+    not_taken: u64,
+    largest_not_taken: i64,
     /// Above the threshold in all.
     count: u64,
     /// When events were switched on or off, and which of the two: the last changes.
@@ -101,6 +107,9 @@ impl Rows {
                 self.count += 1;
                 if self.waiting.len() < MAX_WAITING {
                     self.waiting.push(Spike { thread, number, cpu, activation, planned, woke });
+                } else {
+                    self.not_taken += 1;
+                    self.largest_not_taken = self.largest_not_taken.max(*latency);
                 }
             }
         }
@@ -145,6 +154,8 @@ impl Watcher {
                     above: above.0,
                     threads: Vec::new(),
                     waiting: Vec::new(),
+                    not_taken: 0,
+                    largest_not_taken: 0,
                     count: 0,
                     switched: VecDeque::from([(Monotonic.now().0, true)]),
                     with: Histogram::default(),
@@ -271,7 +282,13 @@ impl Watching {
         self.switch(false)?;
         self.pass()?;
         let cost = self.shared.lock().cost();
-        let above = self.shared.lock().count;
+        let (above, not_taken, largest_not_taken) = {
+            let rows = self.shared.lock();
+            (rows.count, rows.not_taken, rows.largest_not_taken)
+        };
+        self.overwritten += not_taken;
+        self.largest_without_ns =
+            self.largest_without_ns.max(u64::try_from(largest_not_taken).unwrap_or(0));
         let Watching { watch, accounts, unwatched, overwritten, unseen, accounted, .. } = self;
         let largest_without_ns = self.largest_without_ns;
         let recorded = watch.recorded().clone();
@@ -337,10 +354,18 @@ impl Watching {
             }
             self.explain(spike);
         }
-        if self.accounts.len() > 2 * MAX_ACCOUNTS {
+        self.bound();
+        Ok(())
+    }
+
+    /// All of it is locked memory, however long the run is.
+    fn bound(&mut self) {
+        let parts: usize = self.accounts.iter().map(|account| account.parts.len()).sum();
+        if self.accounts.len() > 2 * MAX_ACCOUNTS || parts > 2 * MAX_PARTS {
             self.accounts = kept(std::mem::take(&mut self.accounts));
         }
-        Ok(())
+        let oldest = self.steal.front().map_or(i64::MIN, |(at, _)| *at);
+        self.given.retain(|(_, at), _| *at >= oldest);
     }
 
     fn explain(&mut self, spike: &Spike) {
@@ -368,6 +393,9 @@ impl Watching {
         }
         self.accounted += 1;
         self.accounts.push(account);
+        if self.accounted % 1_024 == 0 {
+            self.bound();
+        }
     }
 
     fn largest_without(&mut self, spike: &Spike) {
@@ -399,8 +427,16 @@ fn kept(mut accounts: Vec<Account>) -> Vec<Account> {
         (std::cmp::Reverse(account.latency_ns), account.thread, account.activation)
     });
     accounts.truncate(MAX_ACCOUNTS);
-    for account in accounts.iter_mut().skip(MAX_TIMELINES) {
-        account.timeline = model::Timeline::default();
+    let mut parts = 0;
+    let fits = |account: &&Account| {
+        parts += account.parts.len();
+        parts <= MAX_PARTS
+    };
+    let fitting = accounts.iter().take_while(fits).count();
+    accounts.truncate(fitting);
+    for (place, account) in accounts.iter_mut().enumerate() {
+        let most = if place < MAX_TIMELINES { MAX_SPANS } else { 0 };
+        account.timeline = account.timeline.longest(most);
     }
     accounts
 }

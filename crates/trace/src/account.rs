@@ -98,7 +98,7 @@ pub fn account(spike: &Spike, window: &Window<'_>, beside: &Beside) -> Option<Ac
             _ => parts.push(part),
         }
     }
-    let parts = without_stolen(parts, beside);
+    let parts = coarse(without_stolen(parts, beside));
     Some(Account {
         thread: spike.thread,
         activation: spike.activation,
@@ -346,6 +346,36 @@ fn timeline(parts: &[Part]) -> Timeline {
     }
     timeline.spans.sort_by_key(|span| (span.begin_ns, span.depth));
     timeline
+}
+
+/// Parts of one account, about: a thread that waits behind thousands of others has one for each.
+const MAX_PARTS: usize = 1_000;
+
+/// The longest parts; shorter ones that follow one another are together one that is not
+/// attributed, so that an account has no more than twice as many.
+fn coarse(parts: Vec<Part>) -> Vec<Part> {
+    if parts.len() <= MAX_PARTS {
+        return parts;
+    }
+    let mut longest: Vec<usize> = (0..parts.len()).collect();
+    longest.sort_by_key(|index| std::cmp::Reverse(parts[*index].length_ns));
+    let mut is_long = vec![false; parts.len()];
+    longest.iter().take(MAX_PARTS).for_each(|index| is_long[*index] = true);
+    let mut out: Vec<Part> = Vec::new();
+    for (part, is_long) in parts.into_iter().zip(is_long) {
+        if is_long {
+            out.push(part);
+            continue;
+        }
+        match out.last_mut() {
+            Some(last) if last.kind == PartKind::Unattributed => last.length_ns += part.length_ns,
+            _ => {
+                let Part { begin_ns, length_ns, .. } = part;
+                out.push(Part { begin_ns, length_ns, ..Part::default() });
+            }
+        }
+    }
+    out
 }
 
 /// A shorter part says nothing of a hypervisor, whose count moves in ticks of 10 ms.

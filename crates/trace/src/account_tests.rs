@@ -200,3 +200,18 @@ fn a_thread_that_does_not_sleep_waits_for_no_timer() {
         [(PartKind::OtherThread, 800, some("hog")), (PartKind::Return, 200, some("teiji-0"))];
     assert_eq!(made.accounted(&Beside::default()), expected);
 }
+
+/// A thread behind thousands of turns of others has no account of megabytes.
+#[test]
+fn an_account_is_bounded_and_whole() {
+    let spike = Spike { woke: 1_000_000, ..SPIKE };
+    let mut made = Made::new().switch(500, 0, 7).waking(1_010, 7);
+    for turn in 0..9_000 {
+        let (from, to) = if turn % 2 == 0 { (7, 8) } else { (8, 7) };
+        made = made.switch(1_020 + turn * 100 + turn % 7, from, to);
+    }
+    let made = made.switch(950_000, 7, OURS);
+    let parts = made.accounted_of(&spike, &Beside::default());
+    assert!(parts.len() <= 2 * MAX_PARTS + 1, "{}", parts.len());
+    assert!(parts.iter().any(|(kind, ..)| *kind == PartKind::OtherThread));
+}
