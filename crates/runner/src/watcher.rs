@@ -393,7 +393,7 @@ impl Watching {
         }
         self.accounted += 1;
         self.accounts.push(account);
-        if self.accounted % 1_024 == 0 {
+        if self.accounted.is_multiple_of(1_024) {
             self.bound();
         }
     }
