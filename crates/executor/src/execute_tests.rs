@@ -75,6 +75,7 @@ impl Pretended {
             document,
             threads: Vec::new(),
             beside: Vec::new(),
+            explained: None,
         }))
     }
 }

@@ -126,7 +126,7 @@ impl Destination for InMemory {
         }
         let of = |thread: &Thread| self.threads[&thread.index].summarise(thread, &document.probe);
         let (threads, beside) = document.threads.iter().map(of).unzip();
-        Ok(Recorded { path: "output".into(), document, threads, beside })
+        Ok(Recorded { path: "output".into(), document, threads, beside, explained: None })
     }
 
     fn put_down(mut self: Box<Self>, document: &Document) -> Result<PathBuf, RecordingError> {

@@ -229,6 +229,7 @@ mod tests {
                 document,
                 threads: Vec::new(),
                 beside: Vec::new(),
+                explained: None,
             })
         };
         assert_eq!(of(&|_| ()), None);

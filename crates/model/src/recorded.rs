@@ -2,7 +2,8 @@
 //! A recording as read back: what was written in `run.json`, and the statistics of its samples.
 
 use crate::{
-    Column, ColumnFigures, Document, HistogramDocument, ProbeStatement, Thread, WorstActivation,
+    Column, ColumnFigures, Document, Explained, HistogramDocument, ProbeStatement, Thread,
+    WorstActivation,
 };
 use plan::Nanos;
 use stats::{RELATIVE_ERROR, Statistics};
@@ -26,6 +27,9 @@ pub struct Recorded {
     pub threads: Vec<Statistics>,
     /// Statistics of the other columns of each thread.
     pub beside: Vec<Beside>,
+    /// Where latencies went. None until somebody has read it too: it is no part of what was
+    /// measured.
+    pub explained: Option<Explained>,
 }
 
 /// Statistics of the other columns of a thread.

@@ -210,7 +210,7 @@ impl Recording {
                 thread.activations = accounted.map(|all| RowCounts::new(all.rows, &document.probe));
             }
         }
-        Recorded { path, document, threads, beside }
+        Recorded { path, document, threads, beside, explained: None }
     }
 
     /// The samples of a thread.

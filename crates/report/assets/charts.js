@@ -436,17 +436,23 @@ const Charts = (() => {
       panel.querySelector('b').textContent = recording.name;
       element.append(panel);
       const time = timeOf(recording, thread);
-      const worst = jitter ? [] : recording.worst.filter((one) => thread === '' || String(one.thread) === thread);
+      const points = pointsOf(recording, thread, jitter);
       const periods = recording.periods.filter((one) => thread === '' || String(one.thread) === thread);
       if (!time) {
         panel.querySelector('span').textContent = tell('has no such thread');
         return [];
       }
       const ofPanel = { ...drawnAs, periods, last: n === data.recordings.length - 1, loads: recording.loads.drawn.length > 0 };
-      const above = timePanel(panel, time, worst, place, range, ofPanel);
+      const above = timePanel(panel, time, points, place, range, ofPanel);
       namePeriods(panel, periods);
       return ofPanel.loads ? [above, loadPanel(panel, above, recording.loads, time.length_ns / UNIT, place, ofPanel)] : [above];
     }).flat();
+  }
+
+  /** The worst wake-ups, and those whose cause is known. */
+  function pointsOf(recording, thread, jitter) {
+    const ofThread = (points) => (jitter ? [] : points.filter((one) => thread === '' || String(one.thread) === thread));
+    return { worst: ofThread(recording.worst), explained: ofThread(recording.explained) };
   }
 
   const timeOf = (recording, thread) => (thread === '' ? recording.time : recording.threads.find((one) => String(one.thread) === thread)?.time);
@@ -495,7 +501,7 @@ const Charts = (() => {
       }],
       draw: [
         (u) => all.forEach(({ min, max, place }, n) => u.series[2 * n + 1].show && standingAlone(u, step / UNIT, [min, max], log, place)),
-        (u) => all.forEach(({ time, recording, place }, n) => u.series[2 * n + 1].show && marks(u, time, time.step_ns / UNIT, jitter ? [] : recording.worst.filter((one) => thread === '' || String(one.thread) === thread), place)),
+        (u) => all.forEach(({ time, recording, place }, n) => u.series[2 * n + 1].show && marks(u, time, time.step_ns / UNIT, pointsOf(recording, thread, jitter), place)),
         (u) => limitsUp(u, limits),
       ],
     };
@@ -510,7 +516,7 @@ const Charts = (() => {
     return [new uPlot(options(panel, height + 130, axes, scales, all.flatMap((one) => [line(one), line(one)]), hooks, { bands }), [xs, ...columns], panel)];
   }
 
-  function timePanel(panel, time, worst, place, range, { log, height, jitter, limits, periods, last: isLast, loads }) {
+  function timePanel(panel, time, points, place, range, { log, height, jitter, limits, periods, last: isLast, loads }) {
     const step = time.step_ns / UNIT;
     const end = time.length_ns / UNIT;
     const xs = Array.from({ length: time.max_ns.length + 1 }, (_, n) => Math.min(n * step, end));
@@ -532,7 +538,10 @@ const Charts = (() => {
       const nothing = time.max_ns.length === 0 ? 'not known' : woke ? 'no two successive activations woke' : 'nothing was measured';
       const span = maxima.length > 0 ? values : tell(nothing);
       const lost = missing > 0 ? ` · ${tell('{n} skipped or lost', { n: whole.format(missing) })}` : '';
-      return { max, text: `${between(Math.max(0, from), Math.min(to, end))}: ${span}${lost}` };
+      // The largest there whose cause is known; they are in that order.
+      const known = points.explained.find((one) => one.since_start_ns / UNIT >= from && one.since_start_ns / UNIT < to);
+      const cause = known ? ` · ${tenths.format(us(known.latency_ns))} µs: ${known.cause}` : '';
+      return { max, text: `${between(Math.max(0, from), Math.min(to, end))}: ${span}${lost}${cause}` };
     };
     const whatIsShown = (u) => {
       const shown = describe(u.scales.x.min, u.scales.x.max);
@@ -547,7 +556,7 @@ const Charts = (() => {
         readout.textContent = describe(at, at + step).text;
         return undefined;
       }],
-      draw: [(u) => recurring(u, periods), (u) => standingAlone(u, step, [drawnMin, drawnMax], log, place), (u) => marks(u, time, step, worst, place), (u) => limitsUp(u, limits)],
+      draw: [(u) => recurring(u, periods), (u) => standingAlone(u, step, [drawnMin, drawnMax], log, place), (u) => marks(u, time, step, points, place), (u) => limitsUp(u, limits)],
     };
     const paths = uPlot.paths.stepped({ align: 1 });
     const lines = ['55', 'ff'].map((alpha) => ({ stroke: () => colour(place) + alpha, width: 1, points: { show: false }, paths }));
@@ -708,20 +717,26 @@ const Charts = (() => {
     ctx.restore();
   }
 
-  /** Rings around the worst wake-ups; triangles where activations were skipped or lost. */
-  function marks(u, time, step, worst, place) {
+  /** Rings around the worst wake-ups, diamonds where the cause is known; triangles where activations were skipped or lost. */
+  function marks(u, time, step, { worst, explained }, place) {
     const { ctx, bbox } = u;
     const dot = devicePixelRatio;
     ctx.save();
     ctx.beginPath();
     ctx.rect(bbox.left - 4 * dot, bbox.top - 8 * dot, bbox.width + 8 * dot, bbox.height + 8 * dot);
     ctx.clip();
+    const at = (one) => [u.valToPos(one.since_start_ns / UNIT, 'x', true), u.valToPos(onAxis(one.latency_ns, isLog(u)), 'y', true)];
+    ctx.fillStyle = variable('--ink');
+    for (const [x, y] of explained.map(at)) {
+      const r = 5 * dot;
+      ctx.beginPath();
+      [[x - r, y], [x, y - r], [x + r, y], [x, y + r]].forEach((corner) => ctx.lineTo(...corner));
+      ctx.fill();
+    }
     ctx.fillStyle = variable('--paper');
     ctx.strokeStyle = colour(place);
     ctx.lineWidth = 1.5 * dot;
-    for (const one of worst) {
-      const x = u.valToPos((one.since_start_ns) / UNIT, 'x', true);
-      const y = u.valToPos(onAxis(one.latency_ns, isLog(u)), 'y', true);
+    for (const [x, y] of worst.map(at)) {
       ctx.beginPath();
       ctx.arc(x, y, 3 * dot, 0, 2 * Math.PI);
       ctx.fill();

@@ -34,7 +34,7 @@
   }
 
   /** A distribution of several runs: it has no course over time. */
-  const NO_COURSE = { threads: [], worst: [], loads: { drawn: [], left_out: 0 } };
+  const NO_COURSE = { threads: [], worst: [], explained: [], loads: { drawn: [], left_out: 0 } };
 
   /** Curves, the runs over time, and how many repeats are left out because nobody could tell them apart. */
   function selection() {

@@ -12,7 +12,7 @@ use crate::page::page_texts::PageTexts;
 use crate::sections::grouped_warnings::{self, GroupedWarning};
 use crate::sections::inference::Inference;
 use crate::sections::verdict::Headline;
-use model::{Explained, Recorded};
+use model::Recorded;
 use std::cell::OnceCell;
 
 /// What is to be said of recordings; in which language, whoever renders it says.
@@ -22,8 +22,6 @@ pub struct Report<'a> {
     /// How many there are, charted or not.
     pub(crate) recorded: usize,
     pub(crate) options: &'a ChartOptions,
-    /// What was explained of recordings, by their names.
-    pub(crate) explained: Vec<(String, Explained)>,
     texts: InEach<Texts>,
     /// Made when a page or Markdown is first asked for: a terminal shows none of it, and after a
     /// run it is not to cost anything.
@@ -49,13 +47,8 @@ impl<'a> Report<'a> {
             let headline = of_all.get().clone();
             Texts { headline, warnings: grouped_warnings::warnings(&charted) }
         });
-        let (recorded, page_texts, explained) = (recordings.len(), OnceCell::new(), Vec::new());
-        Report { recorded, options, explained, texts, page_texts, charted }
-    }
-
-    /// With what was explained of some of the recordings, by their names.
-    pub fn explained(self, explained: Vec<(String, Explained)>) -> Report<'a> {
-        Report { explained, ..self }
+        let (recorded, page_texts) = (recordings.len(), OnceCell::new());
+        Report { recorded, options, texts, page_texts, charted }
     }
 
     /// In the current language.

@@ -190,6 +190,7 @@ impl Synthetic {
             document,
             threads,
             beside: Vec::new(),
+            explained: None,
         }
     }
 

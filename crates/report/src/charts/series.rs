@@ -9,6 +9,7 @@ use crate::charts::equal_bins::EqualBins;
 use crate::charts::fitted::FittedTail;
 use crate::charts::load_course::{self, LoadCourses};
 use crate::charts::options::{ChartOptions, OverTime, Style};
+use crate::explained::cause_of;
 use crate::format;
 use crate::gate::LimitLine;
 use crate::language::tr;
@@ -18,6 +19,7 @@ use crate::sections::due::due_since_first;
 use crate::sections::due::start_since_first;
 use crate::sections::inference::{self, Inference};
 use crate::sections::rows::Rows;
+use model::{Account, Recorded};
 use plan::Nanos;
 use serde::Serialize;
 use stats::{Bucket, Histogram, Moments};
@@ -78,6 +80,8 @@ pub(crate) struct Series {
     pub(crate) threads: Vec<ThreadSeries>,
     /// The ten worst of all threads, worst first.
     pub(crate) worst: Vec<WorstPoint>,
+    /// Latencies whose cause is known, the largest.
+    pub(crate) explained: Vec<ExplainedPoint>,
     /// What the loads reached meanwhile.
     pub(crate) loads: LoadCourses,
     /// How the distribution goes on, where that can be said.
@@ -176,6 +180,36 @@ pub(crate) struct WorstPoint {
     /// When it was due, since the first activation of the run.
     pub(crate) since_start_ns: i64,
     pub(crate) latency_ns: i64,
+}
+
+/// A latency whose cause is known.
+#[derive(Debug, Serialize)]
+pub(crate) struct ExplainedPoint {
+    pub(crate) thread: usize,
+    /// When it was due, since the first activation of the run.
+    pub(crate) since_start_ns: i64,
+    pub(crate) latency_ns: i64,
+    pub(crate) cause: String,
+}
+
+/// Of those as many are drawn at most.
+const MAX_EXPLAINED: usize = 200;
+
+impl ExplainedPoint {
+    fn all(recorded: &Recorded) -> Vec<ExplainedPoint> {
+        let document = &recorded.document;
+        let of = |account: &Account| {
+            let thread = document.threads.get(account.thread)?;
+            Some(ExplainedPoint {
+                thread: thread.index,
+                since_start_ns: due_since_first(document, thread, account.activation),
+                latency_ns: account.latency_ns.cast_signed(),
+                cause: cause_of(account)?,
+            })
+        };
+        let accounts = recorded.explained.iter().flat_map(|explained| &explained.accounts);
+        accounts.filter_map(of).take(MAX_EXPLAINED).collect()
+    }
 }
 
 impl Charts {
@@ -329,6 +363,7 @@ impl Series {
                 })
                 .collect(),
             worst,
+            explained: ExplainedPoint::all(recorded),
             loads,
             // That of jitter is fitted to intervals that were too long, and the curve is of both
             // sides.

@@ -211,6 +211,17 @@ fn band(svg: &mut Svg, plot: &Plot, place: usize, series: &Series, (what, unit):
             "fill=\"{colour}\" fill-opacity=\"0.45\" stroke=\"{colour}\" stroke-width=\"0.7\""
         ),
     );
+    let diamond =
+        |x: f64, y: f64| vec![(x - 4.0, y), (x, y - 4.0), (x + 4.0, y), (x, y + 4.0), (x - 4.0, y)];
+    let explained = series.explained.iter().filter(|_| what == OverTime::Latency);
+    let explained: Vec<Vec<(f64, f64)>> = explained
+        .map(|one| {
+            diamond(plot.x.at(in_units(one.since_start_ns, unit)), plot.y.at(us(one.latency_ns)))
+        })
+        .collect();
+    if !explained.is_empty() {
+        svg.path(&explained, "fill=\"#16191d\" stroke=\"none\"");
+    }
     for worst in series.worst.iter().filter(|_| what == OverTime::Latency) {
         let x = plot.x.at(in_units(worst.since_start_ns, unit));
         svg.circle(

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The words about latencies whose parts are known.
 
-use crate::language::{Language, in_language};
+use crate::language::{Language, in_language, tr};
 use crate::synthetic::{self, Synthetic};
 use crate::{ChartOptions, Report, compared_causes, explained_text, timeline_svg};
 use model::{
-    Account, EXPLAINED_VERSION, Explained, FunctionTime, Inlined, Part, PartKind, Source, Sources,
-    Span, Timeline,
+    Account, Document, EXPLAINED_VERSION, Evidence, Explained, FunctionTime, Inlined, Part,
+    PartKind, Source, Sources, Span, Timeline,
 };
+use plan::Scheduling;
 
 fn part(kind: PartKind, begin_ns: u64, length_ns: u64, function: Option<&str>) -> Part {
     Part {
@@ -230,7 +231,7 @@ fn a_picture_has_each_part_and_function() {
 
 #[test]
 fn a_page_shows_it_where_something_was_explained() {
-    let recordings = [Synthetic::idle().samples(&[1, 2, 3]).title("one").build()];
+    let mut recordings = [Synthetic::idle().samples(&[1, 2, 3]).title("one").build()];
     let options = ChartOptions::default();
     let explained = Explained {
         version: EXPLAINED_VERSION,
@@ -238,9 +239,12 @@ fn a_page_shows_it_where_something_was_explained() {
         accounts: vec![spike(1), spike(2)],
     };
     for language in Language::ALL {
+        let page = Report::new(&recordings, &[], &options).html("teiji report", language);
+        assert!(!page.contains("id=\"explained\"") && page.contains("\"explained\":[]"));
+    }
+    recordings[0].explained = Some(explained);
+    for language in Language::ALL {
         let report = Report::new(&recordings, &[], &options);
-        assert!(!report.html("teiji report", language).contains("id=\"explained\""));
-        let report = report.explained(vec![("one".to_owned(), explained.clone())]);
         let (page, text) = (
             report.html("teiji report", language),
             report.markdown("teiji report", None, language),
@@ -254,6 +258,11 @@ fn a_page_shows_it_where_something_was_explained() {
         let drawn = |picture: &str| picture.contains(&format!(">{title}</text>"));
         assert!(drawn(&timeline_svg(&spike(1), language)) && !drawn(&page), "{title}");
         assert!(text.contains("| 0.000 | 231.669 |"), "{text}");
+        // In latency over time both are marked, with their cause.
+        let cause = in_language(language, || super::words::cause_of(&spike(1)).unwrap());
+        assert_eq!(page.matches(&format!("\"cause\":\"{cause}\"")).count(), 2);
+        let lead = in_language(language, || tr!(diamonds_cause_known));
+        assert!(page.contains(lead.trim()), "{lead}");
     }
 }
 
@@ -290,4 +299,60 @@ fn a_cause_of_several_parts_names_what_they_share() {
     );
     let japanese = explained_text(&[account], None, Language::Japanese);
     assert!(japanese.contains("タスク teiji-0(2.306 µs)、swapper/0(2.067 µs)"), "{japanese}");
+}
+
+/// Of events: what ran, and how it is known.
+fn seen(kind: PartKind, name: Option<&str>, task: &str, priority: Option<u8>) -> Account {
+    let part = Part {
+        name: name.map(str::to_owned),
+        task: Some(task.to_owned()),
+        priority,
+        evidence: Some(Evidence::Traced),
+        ..part(kind, 0, 90_000, None)
+    };
+    let (latency_ns, timeline) = (90_000, Timeline::default());
+    Account { thread: 0, activation: 7, latency_ns, parts: vec![part], timeline }
+}
+
+/// What is told of one account, where the machine and the threads are like this.
+fn remedy(account: &Account, change: impl Fn(&mut Document)) -> Vec<String> {
+    let mut document = Synthetic::idle().samples(&[1, 2, 3]).build().document;
+    document.host.before.preemption = Some("PREEMPT_DYNAMIC".to_owned());
+    change(&mut document);
+    in_language(Language::English, || {
+        super::remedies::remedies(std::slice::from_ref(account), &document)
+    })
+}
+
+#[test]
+fn a_remedy_fits_cause_kernel_and_scheduling() {
+    let as_it_is = |_: &mut Document| ();
+    let ordinary = |document: &mut Document| document.threads[0].scheduling = Scheduling::OTHER;
+    let rt = |document: &mut Document| {
+        document.host.before.preemption = Some("PREEMPT_RT".to_owned());
+    };
+    let held = |document: &mut Document| document.instrument.dma_latency_held = true;
+    let free = |document: &mut Document| document.instrument.dma_latency_held = false;
+    let has = |account: &Account, change: &dyn Fn(&mut Document), words: &str| {
+        let told = remedy(account, change);
+        assert!(told.len() == 1 && told[0].contains(words), "{words}: {told:?}");
+    };
+    let device = seen(PartKind::HardInterrupt, Some("virtio0-input"), "bash", None);
+    has(&device, &as_it_is, "tune --only interrupts-on-measured-cpus --cpus 0");
+    let timer = seen(PartKind::HardInterrupt, Some("local timer"), "bash", None);
+    has(&timer, &as_it_is, "tune --boot --cpus 0");
+    let above = seen(PartKind::OtherThread, None, "irq/9-acpi", Some(95));
+    has(&above, &as_it_is, "(-p)");
+    let below = seen(PartKind::OtherThread, None, "bash", None);
+    has(&below, &as_it_is, "rt-throttling");
+    has(&below, &ordinary, "A real-time priority goes before them");
+    let running_on = seen(PartKind::PreemptionOff, None, "bash", None);
+    has(&running_on, &as_it_is, "A kernel with PREEMPT_RT");
+    has(&running_on, &rt, "This kernel has PREEMPT_RT");
+    has(&running_on, &ordinary, "A real-time priority goes before them");
+    let idle = seen(PartKind::Idle, None, "idle", None);
+    has(&idle, &held, "idle=poll");
+    has(&idle, &free, "tune --only idle-states --cpus 0");
+    // The lab's are not of a machine that one can tune.
+    assert!(remedy(&spike(1), as_it_is).is_empty());
 }

@@ -3,11 +3,14 @@
 //! functions as a picture.
 
 mod page;
+mod remedies;
 mod timeline;
 mod words;
 
 pub(crate) use page::{ExplainedView, views};
+pub(crate) use words::cause_of;
 
+use remedies::remedies;
 use timeline::{Heading, timeline};
 use words::{account_title, cause_name, cause_rows, details, part_rows, sentence};
 
@@ -15,8 +18,7 @@ use crate::format::{self, count, exact_micros};
 use crate::language::{Language, in_language, texts, tr};
 use crate::sections::lab::time_of;
 use crate::terminal::text::{WIDTH, columns, left, right, wrapped};
-use model::{Account, Cause, Lab, WatchCost, Watched, causes};
-use plan::Nanos;
+use model::{Account, Cause, Document, Lab, WatchCost, Watched, causes};
 
 const GAP: &str = "  ";
 /// Latencies of which each is a sentence.
@@ -62,60 +64,68 @@ pub fn explained_text(accounts: &[Account], lab: Option<&Lab>, language: Languag
     })
 }
 
-/// The same of accounts from the kernel's events, with how many latencies have none, and what
-/// watching cost.
-pub fn watched_text(
-    accounts: &[Account],
-    watched: &Watched,
-    above: Nanos,
-    language: Language,
-) -> String {
+/// The same of accounts from the kernel's events, with what may help, how many latencies have none,
+/// and what watching cost.
+pub fn watched_text(accounts: &[Account], document: &Document, language: Language) -> String {
     let explained = explained_text(accounts, None, language);
     in_language(language, || {
         let mut out = explained;
         if !out.is_empty() {
             out.push('\n');
         }
-        let latencies = |count: u64| format::counted(count, texts::n_latencies);
-        let Watched { above: all, accounted, overwritten, unwatched, unseen, kept, .. } = watched;
-        let line = tr!(
-            latencies_above_accounted,
-            latencies = latencies(*all),
-            above,
-            accounted = count(*accounted)
-        );
-        wrapped(&mut out, "", &line);
-        if kept < accounted {
-            wrapped(&mut out, "", &tr!(accounts_kept, kept = count(*kept)));
+        let remedies = remedies(accounts, document);
+        if !remedies.is_empty() {
+            out += &format!("\n{}\n", tr!(what_may_help));
+            remedies.iter().for_each(|line| wrapped(&mut out, "  ", line));
+            out.push('\n');
         }
-        if *overwritten > 0 {
-            wrapped(&mut out, "", &tr!(latencies_overwritten, latencies = latencies(*overwritten)));
-        }
-        if *unwatched > 0 {
-            wrapped(&mut out, "", &tr!(latencies_unwatched, latencies = latencies(*unwatched)));
-        }
-        if *unseen > 0 {
-            wrapped(&mut out, "", &tr!(latencies_unseen, latencies = latencies(*unseen)));
-        }
-        if watched.largest_without_ns > 0 {
-            let time = exact_micros(watched.largest_without_ns.cast_signed());
-            wrapped(&mut out, "", &tr!(largest_without_account, time));
-        }
-        if let Some(WatchCost { with, without }) = &watched.cost {
-            let micros = |ns: i64| exact_micros(ns);
-            let line = tr!(
-                watching_cost,
-                with = count(with.samples),
-                without = count(without.samples),
-                p50_with = micros(with.p50_ns),
-                p50_without = micros(without.p50_ns),
-                p99_with = micros(with.p99_ns),
-                p99_without = micros(without.p99_ns)
-            );
-            wrapped(&mut out, "", &line);
-        }
+        watched_lines(document).iter().for_each(|line| wrapped(&mut out, "", line));
         out
     })
+}
+
+/// How many latencies were explained by events and how many were not, and what watching cost; none
+/// where no events were recorded.
+fn watched_lines(document: &Document) -> Vec<String> {
+    let Some(watched) = &document.instrument.watched else { return Vec::new() };
+    let above = document.run.explain_above_ns.unwrap_or_default();
+    let latencies = |count: u64| format::counted(count, texts::n_latencies);
+    let Watched { above: all, accounted, overwritten, unwatched, unseen, kept, .. } = watched;
+    let mut lines = vec![tr!(
+        latencies_above_accounted,
+        latencies = latencies(*all),
+        above,
+        accounted = count(*accounted)
+    )];
+    if kept < accounted {
+        lines.push(tr!(accounts_kept, kept = count(*kept)));
+    }
+    if *overwritten > 0 {
+        lines.push(tr!(latencies_overwritten, latencies = latencies(*overwritten)));
+    }
+    if *unwatched > 0 {
+        lines.push(tr!(latencies_unwatched, latencies = latencies(*unwatched)));
+    }
+    if *unseen > 0 {
+        lines.push(tr!(latencies_unseen, latencies = latencies(*unseen)));
+    }
+    if watched.largest_without_ns > 0 {
+        let time = exact_micros(watched.largest_without_ns.cast_signed());
+        lines.push(tr!(largest_without_account, time));
+    }
+    if let Some(WatchCost { with, without }) = &watched.cost {
+        let micros = |ns: i64| exact_micros(ns);
+        lines.push(tr!(
+            watching_cost,
+            with = count(with.samples),
+            without = count(without.samples),
+            p50_with = micros(with.p50_ns),
+            p50_without = micros(without.p50_ns),
+            p99_with = micros(with.p99_ns),
+            p99_without = micros(without.p99_ns)
+        ));
+    }
+    lines
 }
 
 /// The functions of one latency as a picture, SVG.

@@ -246,8 +246,17 @@ pub(crate) fn details(account: &Account) -> Vec<String> {
 }
 
 pub(crate) fn cause_name(cause: &Cause) -> String {
-    let what = kind_of(cause.kind, cause.evidence);
-    match cause.function.as_ref().or(cause.place.as_ref()) {
+    named(cause.kind, cause.evidence, cause.function.as_deref().or(cause.place.as_deref()))
+}
+
+/// The cause of one latency, in a few words.
+pub(crate) fn cause_of(account: &Account) -> Option<String> {
+    account.cause().map(|(part, _)| named(part.kind, part.evidence, part.place()))
+}
+
+fn named(kind: PartKind, evidence: Option<Evidence>, place: Option<&str>) -> String {
+    let what = kind_of(kind, evidence);
+    match place {
         Some(function) => tr!(what_in_function, what, function),
         None => what,
     }

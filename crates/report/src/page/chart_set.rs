@@ -117,6 +117,12 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
     }
     .said();
     let recurring = matches!(chart, Chart::Time) && any(|one| !one.periods.is_empty());
+    let shows_latency = matches!(chart, Chart::Time) && series.style.over_time == OverTime::Latency;
+    let explained = if shows_latency && any(|one| !one.explained.is_empty()) {
+        tr!(diamonds_cause_known)
+    } else {
+        String::new()
+    };
     let without =
         !matches!(chart, Chart::Time) && all.iter().any(|one| one.skipped_and_not_drawn() > 0);
     let without = if without {
@@ -125,7 +131,7 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
         String::new()
     };
     format!(
-        "{lead}{without}{}",
+        "{lead}{explained}{without}{}",
         if recurring { texts::dotted_lines_ticks_bottom.said() } else { "" }
     )
 }

@@ -285,7 +285,7 @@ impl<'r> Page<'r> {
             worst_title: tables::worst_title(series.measured),
             worst_head: tables::worst_head(series.measured),
             worst_unknown: all.iter().any(|one| !judge::knows_order(one.document())),
-            explained: explained::views(&report.explained),
+            explained: explained::views(all),
             warnings: &texts.warnings,
             loads,
             loads_left_out: left_out(loads_left_out, |n| {

@@ -186,7 +186,13 @@ fn say_after(
             output::say(&report.terminal_summary(output::paint(), Language::English));
             say!("\nRecording: {}", one.path.display());
             say_names(args);
-            say!("Next: {}", command(&[&"report", &one.path]));
+            let report = command(&[&"report", &one.path]);
+            match &one.document.instrument.watched {
+                Some(watched) if watched.accounted > 0 => {
+                    say!("Next: {}\n      {report}", command(&[&"explain", &one.path]));
+                }
+                _ => say!("Next: {report}"),
+            }
         }
         several => {
             let folder =

@@ -10,7 +10,7 @@ use crate::output;
 use crate::overwrite::{self, FileKind, marked};
 use ::report::{ChartOptions, GateReport, Language};
 use anyhow::Context;
-use model::{Anonymiser, Explained, Pseudonyms, Recorded};
+use model::{Anonymiser, Explained, Pseudonyms};
 use plan::Limit;
 use recording::{Recording, RecordingError};
 use std::path::{Path, PathBuf};
@@ -143,18 +143,17 @@ fn report(args: &Args) -> Result<Report, Failure> {
             .map(|one| (one.anonymous(pseudonyms), recording_name(path, pseudonyms))),
     };
     let (read, gate) = recordings::read_and_judge(&args.recordings, &args.limits, &open)?;
-    let (recordings, inferences): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+    let (mut recordings, inferences): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+    for (recorded, path) in recordings.iter_mut().zip(&args.recordings) {
+        recorded.explained = explained_of(path, pseudonyms.as_ref());
+    }
     let options = ChartOptions {
         limits: args.limits.clone(),
         gate: gate.gate.clone(),
         ..args.charts.options()
     };
     let has_names = recordings.iter().any(|recorded| !recorded.document.anonymous);
-    let explained = recordings.iter().zip(&args.recordings);
-    let explained = explained
-        .filter_map(|(recorded, path)| explained_of(recorded, path, pseudonyms.as_ref()))
-        .collect();
-    let report = ::report::Report::new(&recordings, &inferences, &options).explained(explained);
+    let report = ::report::Report::new(&recordings, &inferences, &options);
     let charts = if args.svg.is_some() { report.svg_charts(args.lang) } else { Vec::new() };
     let markdown =
         args.md.as_ref().map(|_| report.markdown(&command_line, pictures.as_deref(), args.lang));
@@ -165,11 +164,7 @@ fn report(args: &Args) -> Result<Report, Failure> {
 
 /// What was explained of a recording. It is no part of what was measured: where it cannot be read
 /// the rest is shown.
-fn explained_of(
-    recorded: &Recorded,
-    path: &Path,
-    pseudonyms: Option<&Pseudonyms>,
-) -> Option<(String, Explained)> {
+fn explained_of(path: &Path, pseudonyms: Option<&Pseudonyms>) -> Option<Explained> {
     let read = || {
         let explained = recording::read_explained(path)?;
         let Some(pseudonyms) = pseudonyms else { return Ok(explained) };
@@ -178,7 +173,7 @@ fn explained_of(
             .map(|explained| Anonymiser::new(pseudonyms, named.document()).explained(explained)))
     };
     match read() {
-        Ok(explained) => explained.map(|explained| (recorded.name(), explained)),
+        Ok(explained) => explained,
         Err::<_, RecordingError>(error) => {
             complain!("Not shown: {error}");
             None

@@ -48,8 +48,7 @@ pub fn show(args: &Args, recorded: &Recorded) -> CommandResult {
         });
         output::say(&model::document_text(&shown)?);
     } else {
-        let above = recorded.document.run.explain_above_ns.unwrap_or_default();
-        output::say(&report::watched_text(&accounts, watched, above, Language::English));
+        output::say(&report::watched_text(&accounts, &recorded.document, Language::English));
     }
     args.files.write(&accounts)?;
     Ok(DONE)
