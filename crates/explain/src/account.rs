@@ -23,6 +23,7 @@ pub fn account(dump: &Dump, window: &Window, kernel: &Kernel<'_>, asked: &Asked)
         latency_ns: asked.latency_ns,
         parts,
         timeline,
+        ..Account::default()
     };
     debug_assert_eq!(
         account.parts.iter().map(|part| part.length_ns).sum::<u64>(),

@@ -74,6 +74,7 @@ mod tests {
                 latency_ns: 9_999,
                 parts: Vec::new(),
                 timeline,
+                ..Account::default()
             };
             folded(&[account])
         };

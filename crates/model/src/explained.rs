@@ -2,6 +2,7 @@
 //! Where latencies went, as `explain.json` keeps it beside a recording: in the lab from the
 //! instructions that were executed, elsewhere from the events that the kernel traced meanwhile.
 
+use plan::CpuId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -22,10 +23,13 @@ pub struct Explained {
 }
 
 /// Where one latency went.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// The thread's index in the recording.
     pub thread: usize,
+    /// The thread that was late, where it is one of another program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramThread>,
     pub activation: u64,
     /// Its latency, ns.
     pub latency_ns: u64,
@@ -34,6 +38,19 @@ pub struct Account {
     /// Which functions ran when.
     #[serde(default, skip_serializing_if = "Timeline::is_empty")]
     pub timeline: Timeline,
+}
+
+/// A thread of a program that is measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramThread {
+    /// As it was called when it ran; null if no event says it.
+    pub name: Option<String>,
+    /// Its number as the kernel counts.
+    pub number: i64,
+    /// Its real-time priority, 1 to 99; null if it has none.
+    pub priority: Option<u8>,
+    /// Where it ran.
+    pub cpu: CpuId,
 }
 
 /// How a part is known, where it is not from the instructions that were executed. The stronger
@@ -399,6 +416,7 @@ mod tests {
             latency_ns: begin_ns,
             parts,
             timeline: Timeline::default(),
+            ..Account::default()
         }
     }
 

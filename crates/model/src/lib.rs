@@ -46,7 +46,7 @@ pub use document::{
 pub use examined::{Examined, Pool};
 pub use explained::{
     Account, Cause, EXPLAINED, EXPLAINED_VERSION, Evidence, Explained, FunctionTime, Inlined,
-    OtherCpu, Part, PartKind, Source, Sources, Span, Timeline, causes,
+    OtherCpu, Part, PartKind, ProgramThread, Source, Sources, Span, Timeline, causes,
 };
 pub use fair_server::{FairServer, kernel_version};
 pub use host_facts::{

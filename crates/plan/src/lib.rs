@@ -45,7 +45,8 @@ pub use plan_file::{
 pub use qemu::Qemu;
 pub use quoted::{command_line, quoted};
 pub use run::{
-    AUTO_PROBE, DEFAULT_PROBE, Length, MAX_THREADS, OverrunPolicy, ProbeSettings, Run, RunError,
+    APP_PROBE, AUTO_PROBE, DEFAULT_PROBE, Length, MAX_THREADS, OverrunPolicy, ProbeSettings, Run,
+    RunError,
 };
 pub use scheduling::{Policy, PolicyError, Scheduling};
 pub use search::{Candidate, LoadChoice, Search, SearchLoad, SearchSpace, Simpler};

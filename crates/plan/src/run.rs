@@ -10,6 +10,8 @@ pub type ProbeSettings = BTreeMap<String, String>;
 
 /// The probe of Linux, which measures where there is no co-kernel.
 pub const DEFAULT_PROBE: &str = "cyclic";
+/// The probe of another program's wake-ups.
+pub const APP_PROBE: &str = "app";
 
 /// In the place of a probe, where none is named: that of the co-kernel that runs, otherwise
 /// [`DEFAULT_PROBE`]. It is chosen on the machine that measures, and no recording has it.

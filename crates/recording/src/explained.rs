@@ -129,6 +129,7 @@ mod tests {
             latency_ns: 5,
             parts: Vec::new(),
             timeline: Timeline::default(),
+            ..Account::default()
         };
         write_explained(place.path(), &Explained { accounts: vec![account], ..explained.clone() })
             .unwrap();
@@ -144,8 +145,14 @@ mod tests {
         let span = model::Span { depth: 0, name: 0, begin_ns: 0, length_ns: 0 };
         let timeline =
             Timeline { names: vec!["a".repeat(5_000)], spans: vec![span], left_out: None };
-        let account =
-            Account { thread: 0, activation: 9, latency_ns: 0, parts: Vec::new(), timeline };
+        let account = Account {
+            thread: 0,
+            activation: 9,
+            latency_ns: 0,
+            parts: Vec::new(),
+            timeline,
+            ..Account::default()
+        };
         write_explained(place.path(), &Explained { accounts: vec![account], ..explained.clone() })
             .unwrap();
         let error = read_explained(place.path()).unwrap_err().to_string();

@@ -8,10 +8,10 @@
 use crate::recorder::RowSink;
 use host::HostRoot;
 use model::{Account, EXPLAINED_VERSION, Explained, WatchCost, Watched, WatchedLatencies};
-use plan::{CpuId, DEFAULT_PROBE, Nanos, Run};
+use plan::{APP_PROBE, CpuId, DEFAULT_PROBE, Nanos, Run};
 use probe::Monotonic;
 use stats::{Histogram, nearest_rank};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,6 +31,8 @@ const WITHOUT: std::ops::Range<i64> = 800_000_000..1_000_000_000;
 const CHANGING: i64 = 5_000_000;
 /// Events before the planned time that are read, to know what ran then.
 const BEFORE: i64 = 10_000_000;
+/// And after it ran: the switch to it may be told of a moment later.
+const AFTER: i64 = 20_000;
 /// Threads on one CPU hand on their rows one after the other: so much earlier than the last latency
 /// explained another one may have been.
 const OUT_OF_ORDER: i64 = 500_000_000;
@@ -62,9 +64,19 @@ struct Shared {
     rows: Mutex<Rows>,
 }
 
+/// How rows tell of wake-ups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RowLayout {
+    /// Of a measuring thread, one in each interval.
+    Planned,
+    /// Of another program's threads, with a time of their own.
+    Program,
+}
+
 /// What the recorder hands on.
 struct Rows {
     above: i64,
+    layout: RowLayout,
     /// Each thread's number, CPU, start and interval.
     threads: Vec<(i64, CpuId, i64, i64)>,
     waiting: Vec<Spike>,
@@ -93,25 +105,48 @@ impl Rows {
         self.switched.get(later).is_none_or(|(at, _)| *at > until).then_some(*on)
     }
 
-    fn take(&mut self, thread: usize, first: u64, latencies: &[i64]) {
+    /// Takes rows of so many columns.
+    fn take(&mut self, thread: usize, first: u64, values: &[i64], width: usize) {
         let Some(&(number, cpu, start, interval)) = self.threads.get(thread) else { return };
-        for (activation, latency) in (first..).zip(latencies) {
-            let planned = start.saturating_add(activation.cast_signed().saturating_mul(interval));
-            let woke = planned.saturating_add(*latency);
-            match self.was_on(planned - CHANGING, woke) {
-                Some(true) => self.with.record(*latency),
-                Some(false) => self.without.record(*latency),
-                None => {}
-            }
-            if *latency > self.above {
-                self.count += 1;
-                if self.waiting.len() < MAX_WAITING {
-                    self.waiting.push(Spike { thread, number, cpu, activation, planned, woke });
-                } else {
-                    self.not_taken += 1;
-                    self.largest_not_taken = self.largest_not_taken.max(*latency);
+        let rows = values.len() / width.max(1);
+        let value = |column: usize, row: usize| values[column * rows + row];
+        for (row, activation) in (0..rows).zip(first..) {
+            let spike = match self.layout {
+                RowLayout::Planned => {
+                    let due = activation.cast_signed().saturating_mul(interval);
+                    let planned = start.saturating_add(due);
+                    let woke = planned.saturating_add(value(0, row));
+                    Spike { thread, number, cpu, activation, planned, woken: None, woke }
                 }
-            }
+                RowLayout::Program => {
+                    let [time, latency, switch, number, cpu] =
+                        [0, 1, 2, 5, 6].map(|column| value(column, row));
+                    let woke = start.saturating_add(time);
+                    let (planned, woken) = (woke - latency, Some(woke - switch));
+                    let cpu = CpuId(u32::try_from(cpu).unwrap_or(u32::MAX));
+                    Spike { thread, number, cpu, activation, planned, woken, woke }
+                }
+            };
+            self.take_one(spike);
+        }
+    }
+
+    fn take_one(&mut self, spike: Spike) {
+        let latency = spike.woke - spike.planned;
+        match self.was_on(spike.planned - CHANGING, spike.woke) {
+            Some(true) => self.with.record(latency),
+            Some(false) => self.without.record(latency),
+            None => {}
+        }
+        if latency <= self.above {
+            return;
+        }
+        self.count += 1;
+        if self.waiting.len() < MAX_WAITING {
+            self.waiting.push(spike);
+        } else {
+            self.not_taken += 1;
+            self.largest_not_taken = self.largest_not_taken.max(latency);
         }
     }
 
@@ -141,17 +176,23 @@ impl Watcher {
         width: usize,
     ) -> Option<Result<(Self, RowSink), TraceError>> {
         let above = run.explain_above_ns?;
-        if run.probe != DEFAULT_PROBE {
-            let what = format!("the probe {} has no threads of Linux", run.probe);
-            return Some(Err(TraceError::Missing(what)));
-        }
         let numbers: Vec<i64> = threads.iter().copied().map(i64::from).collect();
-        Some(Watch::begin(&run.cpus, &numbers).and_then(|watch| {
+        // A program's threads may run anywhere, and are not known beforehand.
+        let (layout, width, cpus, numbers) = match run.probe.as_str() {
+            DEFAULT_PROBE => (RowLayout::Planned, width, run.cpus.clone(), numbers),
+            APP_PROBE => (RowLayout::Program, width + 1, host.online_cpus(), Vec::new()),
+            other => {
+                let what = format!("the probe {other} has no threads of Linux");
+                return Some(Err(TraceError::Missing(what)));
+            }
+        };
+        Some(Watch::begin(&cpus, &numbers).and_then(|watch| {
             let shared = Arc::new(Shared {
                 frozen: AtomicBool::new(false),
                 ended: AtomicBool::new(false),
                 rows: Mutex::new(Rows {
                     above: above.0,
+                    layout,
                     threads: Vec::new(),
                     waiting: Vec::new(),
                     not_taken: 0,
@@ -169,7 +210,7 @@ impl Watcher {
                 is_on: true,
                 steal: VecDeque::new(),
                 given: BTreeMap::new(),
-                idle_exit_ns: run.cpus.iter().map(|cpu| (*cpu, idle_exit_ns(host, *cpu))).collect(),
+                idle_exit_ns: cpus.iter().map(|cpu| (*cpu, idle_exit_ns(host, *cpu))).collect(),
                 accounts: Vec::new(),
                 unwatched: 0,
                 overwritten: 0,
@@ -181,9 +222,7 @@ impl Watcher {
             let thread = builder.spawn(move || watching.until_the_end()).map_err(no_thread)?;
             let rows = Arc::clone(&shared);
             let sink: RowSink = Box::new(move |thread, first, values: &[i64]| {
-                let rows_of_batch = values.len() / width.max(1);
-                let latencies = values.get(..rows_of_batch).unwrap_or_default();
-                rows.lock().take(thread, first, latencies);
+                rows.lock().take(thread, first, values, width);
             });
             Ok((Watcher { shared, thread: Some(thread) }, sink))
         }))
@@ -338,8 +377,8 @@ impl Watching {
             self.steal.pop_front();
         }
         let mut spikes = std::mem::take(&mut self.shared.lock().waiting);
-        spikes.sort_by_key(|spike| (spike.cpu, spike.woke));
-        let mut read: Option<CpuId> = None;
+        spikes.sort_by_key(|spike| spike.woke);
+        let mut read: BTreeSet<CpuId> = BTreeSet::new();
         for spike in &spikes {
             let on = self.shared.lock().was_on(spike.planned, spike.woke);
             if on != Some(true) {
@@ -347,10 +386,13 @@ impl Watching {
                 self.largest_without(spike);
                 continue;
             }
-            if read != Some(spike.cpu) {
-                let from = spike.planned - OUT_OF_ORDER;
-                self.watch.read(spike.cpu, from).map_err(unreadable)?;
-                read = Some(spike.cpu);
+            // A thread that is not pinned may have come from any other CPU.
+            let cpus: Vec<CpuId> = match spike.woken {
+                None => vec![spike.cpu],
+                Some(_) => self.watch.cpus().collect(),
+            };
+            for cpu in cpus.into_iter().filter(|cpu| read.insert(*cpu)) {
+                self.watch.read(cpu, spike.planned - OUT_OF_ORDER).map_err(unreadable)?;
             }
             self.explain(spike);
         }
@@ -373,15 +415,13 @@ impl Watching {
         let idle_exit_ns = self.idle_exit_ns.get(&spike.cpu).copied().unwrap_or(IDLE_SLACK_NS);
         let beside =
             Beside { stolen_ns: stolen.map_or(0, |(_, stolen_ns)| stolen_ns), idle_exit_ns };
-        let Some(window) = self.watch.window(spike.cpu, spike.planned - BEFORE, spike.woke) else {
-            return;
-        };
-        if window.complete_from > spike.planned {
+        let legs = self.watch.legs(spike, (BEFORE, AFTER)).unwrap_or_default();
+        if legs.iter().any(|leg| leg.window.complete_from > leg.from) {
             self.overwritten += 1;
             self.largest_without(spike);
             return;
         }
-        let Some(account) = account(spike, &window, &beside) else {
+        let Some(account) = account(spike, &legs, &beside) else {
             self.unseen += 1;
             self.largest_without(spike);
             return;

@@ -6,8 +6,8 @@
 //! timer's interrupt came late is seen, and why is not.
 
 use crate::events::{Event, NameId, Names, Task, TaskId, What, softirq};
-use crate::watch::Window;
-use model::{Account, Evidence, Part, PartKind, Span, Timeline};
+use crate::watch::Leg;
+use model::{Account, Evidence, Part, PartKind, ProgramThread, Span, Timeline};
 use plan::CpuId;
 use std::collections::HashMap;
 
@@ -22,7 +22,10 @@ pub struct Spike {
     pub activation: u64,
     /// When it was due, CLOCK_MONOTONIC ns.
     pub planned: i64,
-    /// When it read the clock, ns.
+    /// When it was made runnable, ns, where that is known without its events; then it is a thread
+    /// of another program.
+    pub woken: Option<i64>,
+    /// When it read the clock or was on a CPU, ns.
     pub woke: i64,
 }
 
@@ -70,7 +73,7 @@ impl State {
             What::Softirq { begins: false, .. } => {
                 self.leave(|context| matches!(context, Context::Softirq(_)));
             }
-            What::Waking { .. } | What::Idle { .. } => {}
+            What::Waking { .. } | What::Migrated { .. } | What::Idle { .. } => {}
         }
         // By a thread that no switch led to: it was not recorded.
         if self.running != Some(event.by) {
@@ -85,14 +88,17 @@ impl State {
     }
 }
 
-/// Accounts for a latency; none where no event shows how the thread came to run.
-pub fn account(spike: &Spike, window: &Window<'_>, beside: &Beside) -> Option<Account> {
-    if window.complete_from > spike.planned {
+/// Accounts for a latency, whose legs follow one another; none where events are missing, or none
+/// shows how the thread came to run.
+pub fn account(spike: &Spike, legs: &[Leg<'_>], beside: &Beside) -> Option<Account> {
+    let names = legs.first()?.window.names;
+    if legs.iter().any(|leg| leg.window.complete_from > leg.from) {
         return None;
     }
+    let scene = Scene::of(spike, legs)?;
     let mut parts: Vec<Part> = Vec::new();
-    for segment in Scene::of(spike, window)?.segments() {
-        let part = segment.part(spike, window.names);
+    for segment in legs.iter().flat_map(|leg| scene.segments(leg)) {
+        let part = segment.part(spike, names);
         match parts.last_mut() {
             Some(last) if is_one(last, &part) => last.length_ns += part.length_ns,
             _ => parts.push(part),
@@ -101,6 +107,7 @@ pub fn account(spike: &Spike, window: &Window<'_>, beside: &Beside) -> Option<Ac
     let parts = coarse(without_stolen(parts, beside));
     Some(Account {
         thread: spike.thread,
+        program: spike.woken.map(|_| scene.program()),
         activation: spike.activation,
         latency_ns: u64::try_from(spike.woke - spike.planned).unwrap_or(0),
         timeline: timeline(&parts),
@@ -114,7 +121,7 @@ fn is_one(one: &Part, other: &Part) -> bool {
 }
 
 /// A while in which a CPU did one thing.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Segment {
     begin: i64,
     end: i64,
@@ -122,7 +129,8 @@ struct Segment {
     running: Option<i64>,
     task: Option<TaskId>,
     context: Option<Context>,
-    evidence: Evidence,
+    /// None of what is not attributed.
+    evidence: Option<Evidence>,
 }
 
 impl Segment {
@@ -145,7 +153,7 @@ impl Segment {
             name,
             task,
             priority: known.and_then(Task::real_time),
-            evidence: Some(self.evidence),
+            evidence: self.evidence,
             ..Part::default()
         }
     }
@@ -161,53 +169,67 @@ impl Task {
 /// When what happened of a wake-up.
 struct Scene<'a> {
     spike: &'a Spike,
-    window: &'a Window<'a>,
+    names: &'a Names,
+    /// The thread, as the switch to it has it.
+    task: Option<TaskId>,
     /// When the interrupt came that made the thread runnable.
     interrupted: i64,
     /// When it was made runnable.
     woken: i64,
     /// What ran then.
     woken_in: Option<i64>,
+    /// By a CPU that the thread was not on.
+    is_woken_elsewhere: bool,
     /// The thread's own priority, as the kernel counts.
     priority: Option<i64>,
 }
 
 impl<'a> Scene<'a> {
     /// None where no event shows how the thread came to run.
-    fn of(spike: &'a Spike, window: &'a Window<'a>) -> Option<Self> {
-        let events = &window.events;
-        let within = |event: &Event| (spike.planned..=spike.woke).contains(&event.time);
+    fn of(spike: &'a Spike, legs: &'a [Leg<'a>]) -> Option<Self> {
+        let names = legs.first()?.window.names;
         let ours = spike.number;
-        let is_waking =
-            |event: &Event| matches!(event.what, What::Waking { thread, .. } if thread == ours);
-        let to_us =
-            |event: &Event| matches!(event.what, What::Switch { to, .. } if to == spike.number);
-        let priority = events.iter().find_map(|event| match event.what {
-            What::Waking { thread, priority } if thread == spike.number => Some(priority),
-            What::Switch { to, to_task, .. } if to == spike.number => {
-                window.names.task(to_task).map(|task| task.priority)
-            }
+        let events = || legs.iter().flat_map(|leg| &leg.window.events);
+        let task = events().rev().find_map(|event| match event.what {
+            What::Switch { to, to_task, .. } if to == ours => Some(to_task),
             _ => None,
         });
-        let at = |moment: i64, woken_in| Scene {
+        let waking = |event: &Event| match event.what {
+            What::Waking { thread, priority } if thread == ours => Some(priority),
+            _ => None,
+        };
+        let of_task = task.and_then(|task| names.task(task)).map(|task| task.priority);
+        let priority = events().find_map(waking).or(of_task);
+        let within = |event: &Event| (spike.planned..=spike.woke).contains(&event.time);
+        let is_waking = |event: &Event| waking(event).is_some() && within(event);
+        let on_leg = legs.iter().find_map(|leg| {
+            let events = &leg.window.events;
+            events.iter().position(is_waking).map(|place| (events, place))
+        });
+        let at = |interrupted: i64, woken: i64, woken_in| Scene {
             spike,
-            window,
-            interrupted: moment,
-            woken: moment,
+            names,
+            task,
+            interrupted,
+            woken,
             woken_in,
+            is_woken_elsewhere: spike.woken.is_some() && on_leg.is_none(),
             priority,
         };
-        if was_runnable(events, spike) {
-            return Some(at(spike.planned, None));
+        if spike.woken.is_none() && was_runnable(&legs.first()?.window.events, spike) {
+            return Some(at(spike.planned, spike.planned, None));
         }
-        let Some(waking) = events.iter().position(|event| is_waking(event) && within(event)) else {
+        let Some((events, place)) = on_leg else {
             // Another CPU may have made it runnable: then the switch alone is seen.
-            let switched = events.iter().find(|event| to_us(event) && within(event))?;
-            return Some(at(switched.time, None));
+            let to_us = |event: &&Event| {
+                matches!(event.what, What::Switch { to, .. } if to == ours) && within(event)
+            };
+            let woken = spike.woken.or_else(|| events().find(to_us).map(|event| event.time))?;
+            return Some(at(woken, woken, None));
         };
         // The outermost interrupt that it is in began where the last one began in none.
         let (mut state, mut began) = (State::default(), None);
-        for event in &events[..waking] {
+        for event in &events[..place] {
             let was_out = state.contexts.is_empty();
             state.apply(event);
             match state.contexts.len() {
@@ -216,34 +238,41 @@ impl<'a> Scene<'a> {
                 _ => {}
             }
         }
-        let woken = &events[waking];
+        let woken = &events[place];
         let interrupted = began.unwrap_or(woken.time).max(spike.planned);
-        Some(Scene { interrupted, ..at(woken.time, Some(woken.by)) })
+        Some(at(interrupted, woken.time, Some(woken.by)))
     }
 
-    /// What the CPU did from the planned time on, without gaps.
-    fn segments(&self) -> Vec<Segment> {
-        let (planned, woke) = (self.spike.planned, self.spike.woke);
+    fn program(&self) -> ProgramThread {
+        let task = self.task.and_then(|task| self.names.task(task));
+        let Spike { number, cpu, .. } = *self.spike;
+        let priority = task.and_then(Task::real_time);
+        ProgramThread { name: task.map(|task| task.name.clone()), number, priority, cpu }
+    }
+
+    /// What the CPU of a leg did meanwhile, without gaps.
+    fn segments(&self, leg: &Leg<'_>) -> Vec<Segment> {
+        let Leg { from, until, window } = leg;
         let (mut state, mut segments) = (State::default(), Vec::new());
-        let before = self.window.events.partition_point(|event| event.time < planned);
-        self.window.events[..before].iter().for_each(|event| state.apply(event));
-        let until = self.window.events.partition_point(|event| event.time <= woke);
-        let within = &self.window.events[before..until.max(before)];
+        let before = window.events.partition_point(|event| event.time < *from);
+        window.events[..before].iter().for_each(|event| state.apply(event));
+        let behind = window.events.partition_point(|event| event.time <= *until).max(before);
+        let within = &window.events[before..behind];
         // What ran before the first event is who is there in it.
         if state.running.is_none() {
-            state.running = within.first().map(|event| match event.what {
+            state.running = window.events[before..].first().map(|event| match event.what {
                 What::Switch { from, .. } => from,
                 _ => event.by,
             });
         }
-        let mut at = planned;
+        let mut at = *from;
         for (index, event) in within.iter().enumerate() {
             // The moments of a wake-up are events, so that no segment has one inside.
-            self.close(&mut segments, &state, (at, event.time), &within[index..]);
+            self.close(&mut segments, &state, (at, event.time), &window.events[before + index..]);
             at = event.time;
             state.apply(event);
         }
-        self.close(&mut segments, &state, (at, woke), &[]);
+        self.close(&mut segments, &state, (at, *until), &window.events[behind..]);
         segments
     }
 
@@ -256,6 +285,12 @@ impl<'a> Scene<'a> {
         later: &[Event],
     ) {
         if end <= begin {
+            return;
+        }
+        if begin < self.woken && self.woken < end {
+            // Another CPU's event: here is none at that time.
+            self.close(segments, state, (begin, self.woken), later);
+            self.close(segments, state, (self.woken, end), later);
             return;
         }
         let running = state.running;
@@ -274,6 +309,11 @@ impl<'a> Scene<'a> {
         });
         let traced = if running == Some(next) { Evidence::Traced } else { Evidence::Inferred };
         let (kind, evidence) = match context {
+            // What kept the timer is on a CPU that is not known.
+            _ if self.is_woken_elsewhere && begin < self.woken => {
+                segments.push(Segment { begin, end, ..Segment::default() });
+                return;
+            }
             Some(Context::Interrupt(_)) => (PartKind::HardInterrupt, traced),
             Some(Context::Softirq(_)) => (PartKind::Softirq, traced),
             None if is_ours => {
@@ -290,12 +330,13 @@ impl<'a> Scene<'a> {
             }
             None => (PartKind::OtherThread, traced),
         };
+        let evidence = Some(evidence);
         segments.push(Segment { begin, end, kind, running, task, context, evidence });
     }
 
     /// Whether a thread goes before the measuring one.
     fn is_before(&self, task: TaskId) -> bool {
-        let theirs = self.window.names.task(task).map(|task| task.priority);
+        let theirs = self.names.task(task).map(|task| task.priority);
         theirs.zip(self.priority).is_some_and(|(theirs, ours)| theirs <= ours)
     }
 }

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
+use crate::watch::Window;
 
 const OURS: i64 = 42;
-const SPIKE: Spike =
-    Spike { thread: 0, number: OURS, cpu: CpuId(0), activation: 7, planned: 1_000, woke: 2_000 };
+const SPIKE: Spike = Spike {
+    thread: 0,
+    number: OURS,
+    cpu: CpuId(0),
+    activation: 7,
+    planned: 1_000,
+    woken: None,
+    woke: 2_000,
+};
 
 /// Events, from what they are made of: time, who ran, what.
 struct Made {
@@ -53,18 +61,26 @@ impl Made {
     }
 
     fn accounted_of(&self, spike: &Spike, beside: &Beside) -> Vec<(PartKind, u64, Option<String>)> {
-        let window = Window { events: self.events.clone(), names: &self.names, complete_from: 0 };
-        let account = account(spike, &window, beside).unwrap();
-        let sum: u64 = account.parts.iter().map(|part| part.length_ns).sum();
-        assert_eq!(sum, account.latency_ns);
-        let mut end = 0;
-        for part in &account.parts {
-            assert_eq!(part.begin_ns, end);
-            end += part.length_ns;
-        }
-        let place = |part: &Part| part.place().map(str::to_owned);
-        account.parts.iter().map(|part| (part.kind, part.length_ns, place(part))).collect()
+        parts_of(&account(spike, &[self.leg(spike.planned, spike.woke)], beside).unwrap())
     }
+
+    /// All of it of one CPU.
+    fn leg(&self, from: i64, until: i64) -> Leg<'_> {
+        let window = Window { events: self.events.clone(), names: &self.names, complete_from: 0 };
+        Leg { from, until, window }
+    }
+}
+
+fn parts_of(account: &Account) -> Vec<(PartKind, u64, Option<String>)> {
+    let sum: u64 = account.parts.iter().map(|part| part.length_ns).sum();
+    assert_eq!(sum, account.latency_ns);
+    let mut end = 0;
+    for part in &account.parts {
+        assert_eq!(part.begin_ns, end);
+        end += part.length_ns;
+    }
+    let place = |part: &Part| part.place().map(str::to_owned);
+    account.parts.iter().map(|part| (part.kind, part.length_ns, place(part))).collect()
 }
 
 fn some(name: &str) -> Option<String> {
@@ -110,8 +126,7 @@ fn what_runs_first_is_named_with_its_priority() {
         (PartKind::Return, 10, some("teiji-0")),
     ];
     assert_eq!(made.accounted(&Beside::default()), expected);
-    let window = Window { events: made.events.clone(), names: &made.names, complete_from: 0 };
-    let account = account(&SPIKE, &window, &Beside::default()).unwrap();
+    let account = account(&SPIKE, &[made.leg(1_000, 2_000)], &Beside::default()).unwrap();
     let (cause, sum) = account.cause().unwrap();
     assert_eq!((cause.place(), cause.priority, sum), (Some("hog"), Some(95), 760));
     assert_eq!(cause.evidence, Some(Evidence::Traced));
@@ -162,7 +177,7 @@ fn the_hypervisor_gets_no_more_than_was_stolen() {
 fn what_was_not_seen_is_not_guessed() {
     let of = |made: &Made, complete_from| {
         let window = Window { events: made.events.clone(), names: &made.names, complete_from };
-        account(&SPIKE, &window, &Beside::default())
+        account(&SPIKE, &[Leg { from: 1_000, until: 2_000, window }], &Beside::default())
     };
     let made = Made::new().switch(1_500, 7, OURS);
     assert_eq!(of(&made, 1_400), None, "overwritten");
@@ -214,4 +229,64 @@ fn an_account_is_bounded_and_whole() {
     let parts = made.accounted_of(&spike, &Beside::default());
     assert!(parts.len() <= 2 * MAX_PARTS + 1, "{}", parts.len());
     assert!(parts.iter().any(|(kind, ..)| *kind == PartKind::OtherThread));
+}
+
+/// A program's thread waits behind another one on one CPU, is moved, and runs on another CPU.
+#[test]
+fn a_thread_that_is_moved_has_the_time_of_both_cpus() {
+    let mut first = Made::new()
+        .switch(500, 0, 7)
+        .interrupt(1_010, 7, "local timer", true)
+        .waking(1_020, 7)
+        .interrupt(1_030, 7, "local timer", false)
+        .switch(1_200, 7, 8)
+        .switch(1_700, 8, 7);
+    // The second CPU's events name threads by the same numbers and names.
+    let second = Made { names: std::mem::take(&mut first.names), ..Made::new() }
+        .switch(600, 0, 8)
+        .switch(1_800, 8, OURS);
+    let first = Made { names: Names::default(), ..first };
+    let spike = Spike { woken: Some(1_020), ..SPIKE };
+    let window = |made: &Made| made.events.clone();
+    let leg = |from, until, made| Leg {
+        from,
+        until,
+        window: Window { events: window(made), names: &second.names, complete_from: 0 },
+    };
+    let legs = [leg(1_000, 1_600, &first), leg(1_600, 2_000, &second)];
+    let account = account(&spike, &legs, &Beside::default()).unwrap();
+    let expected = vec![
+        (PartKind::TimerPending, 10, some("hackbench")),
+        (PartKind::HardInterrupt, 20, some("local timer")),
+        (PartKind::PreemptionOff, 170, some("hackbench")),
+        (PartKind::OtherThread, 600, some("hog")),
+        (PartKind::Return, 200, some("teiji-0")),
+    ];
+    assert_eq!(parts_of(&account), expected);
+    let program = account.program.unwrap();
+    assert_eq!((program.name.as_deref(), program.priority), (Some("teiji-0"), Some(90)));
+}
+
+/// What keeps a timer on a CPU that the thread is not on is not seen; the thread waits from when
+/// it was made runnable, though its CPU has no event then.
+#[test]
+fn a_program_thread_that_another_cpu_wakes_waits_from_then_on() {
+    let made = Made::new().switch(500, 0, 8).switch(1_900, 8, OURS);
+    let spike = Spike { woken: Some(1_300), ..SPIKE };
+    let expected = vec![
+        (PartKind::Unattributed, 300, None),
+        (PartKind::OtherThread, 600, some("hog")),
+        (PartKind::Return, 100, some("teiji-0")),
+    ];
+    assert_eq!(made.accounted_of(&spike, &Beside::default()), expected);
+}
+
+/// The switch to it may be told of a moment after it is said to run.
+#[test]
+fn a_switch_that_comes_a_moment_later_ends_what_ran() {
+    let made = Made::new().switch(500, 0, 8).waking(1_000, 8).switch(2_010, 8, OURS);
+    let spike = Spike { woken: Some(1_000), ..SPIKE };
+    let account = account(&spike, &[made.leg(1_000, 2_000)], &Beside::default()).unwrap();
+    assert_eq!(parts_of(&account), vec![(PartKind::OtherThread, 1_000, some("hog"))]);
+    assert_eq!(account.parts[0].evidence, Some(Evidence::Traced));
 }

@@ -5,6 +5,7 @@
 //! is recorded, and what is not is named.
 
 use crate::{Field, Format, Session, TextField, TraceError};
+use plan::CpuId;
 use std::collections::HashMap;
 
 /// An event of one CPU.
@@ -33,6 +34,12 @@ pub enum What {
     Waking {
         thread: i64,
         priority: i64,
+    },
+    /// A thread goes from one CPU to another.
+    Migrated {
+        thread: i64,
+        from: CpuId,
+        to: CpuId,
     },
     /// An interrupt's handler begins or ends.
     Interrupt {
@@ -120,6 +127,7 @@ impl Names {
 enum Kind {
     Switch,
     Waking,
+    Migrated,
     Handler(bool),
     Softirq(bool),
     Idle,
@@ -145,7 +153,7 @@ const fn vector(event: &'static str, name: &'static str, begins: bool) -> Known 
 }
 
 /// Of these at least what is needed has to be there: the first two.
-const EVENTS: [Known; 27] = [
+const EVENTS: [Known; 28] = [
     Known {
         texts: &["prev_comm", "next_comm"],
         ..known(
@@ -155,6 +163,10 @@ const EVENTS: [Known; 27] = [
         )
     },
     Known { filtered: true, ..known("sched/sched_waking", Kind::Waking, &["pid", "prio"]) },
+    Known {
+        filtered: true,
+        ..known("sched/sched_migrate_task", Kind::Migrated, &["pid", "orig_cpu", "dest_cpu"])
+    },
     Known { texts: &["name"], ..known("irq/irq_handler_entry", Kind::Handler(true), &["irq"]) },
     known("irq/irq_handler_exit", Kind::Handler(false), &["irq"]),
     known("irq/softirq_entry", Kind::Softirq(true), &["vec"]),
@@ -253,6 +265,10 @@ impl Layout {
                 What::Switch { from: field(0)?, from_task, sleeps, to: field(2)?, to_task }
             }
             Kind::Waking => What::Waking { thread: field(0)?, priority: field(1)? },
+            Kind::Migrated => {
+                let cpu = |index| Some(CpuId(u32::try_from(field(index)?).ok()?));
+                What::Migrated { thread: field(0)?, from: cpu(1)?, to: cpu(2)? }
+            }
             Kind::Handler(begins) => {
                 let name = names.id(text(0).unwrap_or_default());
                 What::Interrupt { name, begins }
@@ -287,8 +303,8 @@ impl Laid {
     }
 }
 
-/// Enables what this kernel has of them; wake-ups of these threads alone, as long as they can be
-/// listed.
+/// Enables what this kernel has of them; wake-ups of these threads alone, where there are some and
+/// they can be listed.
 pub(crate) fn enable(
     session: &Session,
     recorded: &Recorded,
@@ -297,8 +313,9 @@ pub(crate) fn enable(
     /// The kernel takes no longer filter than a page.
     const MOST: usize = 64;
     let one = |thread: &i64| format!("pid=={thread}");
-    let filter =
-        (threads.len() <= MOST).then(|| threads.iter().map(one).collect::<Vec<_>>().join("||"));
+    let filter = (1..=MOST)
+        .contains(&threads.len())
+        .then(|| threads.iter().map(one).collect::<Vec<_>>().join("||"));
     let is_there = |known: &&Known| recorded.events.iter().any(|event| event == known.event);
     for known in EVENTS.iter().filter(is_there) {
         session.enable(known.event, filter.as_deref().filter(|_| known.filtered))?;

@@ -35,7 +35,7 @@ pub use reader::Reader;
 pub use session::Session;
 pub use timerlat::{Context, TimerLatency};
 pub use tracefs::Tracefs;
-pub use watch::{Watch, Window};
+pub use watch::{Leg, Watch, Window};
 
 use std::io;
 use std::path::PathBuf;

@@ -4,7 +4,8 @@
 //! The kernel keeps the last events of each CPU in memory and overwrites the oldest. Nothing is
 //! read as long as nobody asks for a window of time.
 
-use crate::events::{self, Event, Layout, Names, Recorded};
+use crate::account::Spike;
+use crate::events::{self, Event, Layout, Names, Recorded, What};
 use crate::{Raw, RawReader, Session, TraceError, Tracefs};
 use plan::CpuId;
 use std::collections::VecDeque;
@@ -40,18 +41,36 @@ struct Cpu {
     complete_from: i64,
 }
 
+/// A while that a thread was on a CPU, or waited for it.
+#[derive(Debug)]
+pub struct Leg<'a> {
+    /// CLOCK_MONOTONIC, ns.
+    pub from: i64,
+    pub until: i64,
+    /// Of that CPU.
+    pub window: Window<'a>,
+}
+
 /// What a CPU did in a while.
 #[derive(Debug)]
 pub struct Window<'a> {
-    /// In order, those before the window that are known included.
+    /// In order, those around it that are known included.
     pub events: Vec<Event>,
     pub names: &'a Names,
     /// From this time on nothing is missing, ns.
     pub complete_from: i64,
 }
 
+impl Cpu {
+    /// What is kept from a time until another, both included.
+    fn between(&self, from: i64, until: i64) -> impl Iterator<Item = &Event> {
+        let before = |time: i64| self.kept.partition_point(|event| event.time < time);
+        self.kept.range(before(from)..before(until + 1))
+    }
+}
+
 impl Watch {
-    /// Begins to record what these CPUs do, and the wake-ups of these threads.
+    /// Begins to record what these CPUs do, and the wake-ups of these threads, or of all.
     ///
     /// # Errors
     /// What the machine lacks, or which right.
@@ -144,12 +163,43 @@ impl Watch {
         Ok(())
     }
 
-    /// What is known of a CPU from a time until another, ns.
-    pub fn window(&self, cpu: CpuId, from: i64, until: i64) -> Option<Window<'_>> {
-        let cpu = self.cpus.iter().find(|known| known.id == cpu)?;
-        let before = |time: i64| cpu.kept.partition_point(|event| event.time < time);
-        let events = cpu.kept.range(before(from)..before(until + 1)).copied().collect();
-        Some(Window { events, names: &self.names, complete_from: cpu.complete_from })
+    /// The CPUs that are watched.
+    pub fn cpus(&self) -> impl Iterator<Item = CpuId> {
+        self.cpus.iter().map(|cpu| cpu.id)
+    }
+
+    /// On which CPUs a thread was, or waited for, from the time that it was due; each with what is
+    /// known of it, with so many ns around. None where one of them is not watched.
+    pub fn legs(&self, spike: &Spike, (before, after): (i64, i64)) -> Option<Vec<Leg<'_>>> {
+        let moved = |event: &Event| match event.what {
+            What::Migrated { thread, from, to } if thread == spike.number => {
+                Some((event.time, from, to))
+            }
+            _ => None,
+        };
+        let mut moves: Vec<(i64, CpuId, CpuId)> = self
+            .cpus
+            .iter()
+            .flat_map(|cpu| cpu.between(spike.planned, spike.woke).filter_map(moved))
+            .collect();
+        moves.sort_unstable_by_key(|(time, ..)| *time);
+        let first = moves.first().map_or(spike.cpu, |(_, from, _)| *from);
+        let ends = moves.iter().map(|(time, ..)| *time).chain([spike.woke]);
+        let cpus = std::iter::once(first).chain(moves.iter().map(|(.., to)| *to));
+        let mut from = spike.planned;
+        let mut legs = Vec::new();
+        for (until, id) in ends.zip(cpus) {
+            let cpu = self.cpus.iter().find(|known| known.id == id)?;
+            let events = cpu.between(spike.planned - before, until + after).copied().collect();
+            let complete_from = cpu.complete_from;
+            legs.push(Leg {
+                from,
+                until,
+                window: Window { events, names: &self.names, complete_from },
+            });
+            from = until;
+        }
+        Some(legs)
     }
 
     /// Ends, and leaves nothing behind.

@@ -2,14 +2,22 @@
 //! Where latencies went. Functions are the kernel's, and tasks may be anybody's.
 
 use super::{Anonymiser, each};
-use crate::{Account, Explained, FunctionTime, Inlined, OtherCpu, Part, Source, Sources, Timeline};
+use crate::{
+    Account, Explained, FunctionTime, Inlined, OtherCpu, Part, ProgramThread, Source, Sources,
+    Timeline,
+};
 use std::collections::BTreeSet;
 
 impl Anonymiser<'_> {
     /// The same without names of tasks and of places outside the kernel's source.
     pub fn explained(&self, mut explained: Explained) -> Explained {
         let Explained { accounts, version: _, identical_samples: _ } = &mut explained;
-        for Account { parts, timeline, thread: _, activation: _, latency_ns: _ } in accounts {
+        for Account { parts, timeline, program, thread: _, activation: _, latency_ns: _ } in
+            accounts
+        {
+            if let Some(ProgramThread { name, number: _, priority: _, cpu: _ }) = program {
+                each(name, |name| self.some_task(name));
+            }
             parts.iter_mut().for_each(|part| self.part(part));
             self.timeline(timeline);
         }

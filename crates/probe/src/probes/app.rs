@@ -12,7 +12,7 @@ use crate::attachment::Linux;
 use crate::thread::{Launched, Outlives, ThreadConfig};
 use crate::wakeups::{self, Cause, Program, ProgramError, Wakeups};
 use model::{Column, ProbeStatement, RowKind};
-use plan::{Nanos, ProbeSettings, Run, Scheduling};
+use plan::{APP_PROBE, Nanos, ProbeSettings, Run, Scheduling};
 use std::io;
 use std::sync::Arc;
 use system::rights;
@@ -23,7 +23,7 @@ pub(super) const PROBE: Probe = Probe {
     example: Some((COMMAND, "./my-loop")),
     default_interval: EXPECTED,
     default_scheduling: Scheduling::OTHER,
-    ..Probe::new("app", "wake-ups of another program, which runs or is started", |settings| {
+    ..Probe::new(APP_PROBE, "wake-ups of another program, which runs or is started", |settings| {
         Arc::new(Settings::from(settings))
     })
 };

@@ -9,13 +9,16 @@ use super::{PROBES, find};
 use crate::sampler::Overrun;
 use crate::thread::{Launched, ThreadConfig};
 use model::{CoKernel, ColumnUnit, ProbeStatement, RowKind};
-use plan::{AUTO_PROBE, DEFAULT_PROBE, Length, Nanos, Policy, ProbeSettings, Run, Scheduling};
+use plan::{
+    APP_PROBE, AUTO_PROBE, DEFAULT_PROBE, Length, Nanos, Policy, ProbeSettings, Run, Scheduling,
+};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// Why a run of another probe than the usual one is not explained.
-const NOT_EXPLAINED: &str = "only wake-ups of teiji's own threads on Linux are explained";
+/// Why a run of most probes is not explained.
+const NOT_EXPLAINED: &str =
+    "only wake-ups of threads on Linux are explained, by the probes cyclic and app";
 
 /// A probe as it is set.
 #[derive(Clone)]
@@ -127,7 +130,9 @@ impl ChosenProbe {
         if let Some(limit) = self.max_threads().filter(|limit| asked > *limit) {
             return Err(ProbeSettingError::Threads { probe, limit, asked });
         }
-        if run.explain_above_ns.is_some() && ![DEFAULT_PROBE, AUTO_PROBE].contains(&probe) {
+        if run.explain_above_ns.is_some()
+            && ![DEFAULT_PROBE, AUTO_PROBE, APP_PROBE].contains(&probe)
+        {
             let (setting, reason) = ("explain", NOT_EXPLAINED);
             return Err(ProbeSettingError::NoMeaning { probe, setting, reason });
         }

@@ -196,13 +196,22 @@ pub(crate) struct ExplainedPoint {
 const MAX_EXPLAINED: usize = 200;
 
 impl ExplainedPoint {
-    fn all(recorded: &Recorded) -> Vec<ExplainedPoint> {
+    /// Of rows that have a time of their own it is known of the worst alone.
+    fn all(recorded: &Recorded, worst: &[WorstPoint]) -> Vec<ExplainedPoint> {
         let document = &recorded.document;
         let of = |account: &Account| {
             let thread = document.threads.get(account.thread)?;
+            let is_it = |worst: &&WorstPoint| {
+                (worst.thread, worst.activation) == (thread.index, account.activation)
+            };
+            let since_start_ns = if document.probe.is_planned() {
+                due_since_first(document, thread, account.activation)
+            } else {
+                worst.iter().find(is_it)?.since_start_ns
+            };
             Some(ExplainedPoint {
                 thread: thread.index,
-                since_start_ns: due_since_first(document, thread, account.activation),
+                since_start_ns,
                 latency_ns: account.latency_ns.cast_signed(),
                 cause: cause_of(account)?,
             })
@@ -362,8 +371,8 @@ impl Series {
                     time: time.reduced(steps.each),
                 })
                 .collect(),
+            explained: ExplainedPoint::all(recorded, &worst),
             worst,
-            explained: ExplainedPoint::all(recorded),
             loads,
             // That of jitter is fitted to intervals that were too long, and the curve is of both
             // sides.

@@ -54,6 +54,7 @@ fn spike(activation: u64) -> Account {
         latency_ns: 237_310,
         parts: vec![off, interrupt, switch],
         timeline,
+        ..Account::default()
     }
 }
 
@@ -168,6 +169,7 @@ fn of_several_the_causes_come_first() {
         }],
         thread: 1,
         timeline: Timeline::default(),
+        ..Account::default()
     };
     let text = explained_text(&[spike(1), spike(2), short], None, Language::English);
     let ledger = "\
@@ -285,6 +287,7 @@ fn a_cause_of_several_parts_names_what_they_share() {
             handler(3_306, 2_067, "swapper/0", "default_idle"),
         ],
         timeline: Timeline::default(),
+        ..Account::default()
     };
     let text = explained_text(std::slice::from_ref(&account), None, Language::English);
     let sentence = "5.373 µs at activation 7: hard interrupt for 4.373 µs in hrtimer_interrupt, \
@@ -311,7 +314,14 @@ fn seen(kind: PartKind, name: Option<&str>, task: &str, priority: Option<u8>) ->
         ..part(kind, 0, 90_000, None)
     };
     let (latency_ns, timeline) = (90_000, Timeline::default());
-    Account { thread: 0, activation: 7, latency_ns, parts: vec![part], timeline }
+    Account {
+        thread: 0,
+        activation: 7,
+        latency_ns,
+        parts: vec![part],
+        timeline,
+        ..Account::default()
+    }
 }
 
 /// What is told of one account, where the machine and the threads are like this.

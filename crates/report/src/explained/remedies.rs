@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What to do about causes that the kernel's events show, by what was measured and on what kernel.
 
-use super::words::cause_name;
+use super::words::{cause_name, kind_of};
 use crate::language::{texts, tr};
-use model::{Account, Cause, Document, Part, PartKind, Thread, causes};
+use model::{Account, Cause, Document, Part, PartKind, causes};
 use plan::CpuId;
 
-/// Remedies that are told, and causes that each of them names.
 const MAX_REMEDIES: usize = 6;
+/// Causes that are named; of more it is said what the processor did, and not in what.
 const MAX_NAMED: usize = 3;
 
 /// What may help.
@@ -48,26 +48,32 @@ pub(crate) fn remedies(accounts: &[Account], document: &Document) -> Vec<String>
         let is_example = |account: &&Account| (account.thread, account.activation) == cause.example;
         let example = accounts.iter().find(is_example);
         let Some((part, _)) = example.and_then(Account::cause) else { continue };
-        let Some(thread) = document.threads.get(cause.example.0) else { continue };
-        let Some(remedy) = part.evidence.and_then(|_| of(part, thread, document)) else { continue };
+        let thread = document.threads.get(cause.example.0);
+        let program = example.and_then(|account| account.program.as_ref());
+        let of_program = program.map(|one| (one.priority.unwrap_or(0), one.cpu));
+        let of_thread = || thread.map(|one| (one.scheduling.rank(), one.cpu));
+        let Some((rank, cpu)) = of_program.or_else(of_thread) else { continue };
+        let Some(remedy) = part.evidence.and_then(|_| of(part, rank, document)) else { continue };
         match all.iter_mut().find(|(known, ..)| *known == remedy) {
             Some((.., causes)) => causes.push(cause),
-            None => all.push((remedy, thread.cpu, vec![cause])),
+            None => all.push((remedy, cpu, vec![cause])),
         }
     }
     let line = |(remedy, cpu, causes): &(Remedy, CpuId, Vec<Cause>)| {
-        let mut names: Vec<String> = causes.iter().take(MAX_NAMED).map(cause_name).collect();
-        if causes.len() > MAX_NAMED {
-            names.push(tr!(more_causes, more = causes.len() - MAX_NAMED));
+        let mut names: Vec<String> = causes.iter().map(cause_name).collect();
+        if names.len() > MAX_NAMED {
+            names = causes.iter().map(|cause| kind_of(cause.kind, cause.evidence)).collect();
+            names.sort();
+            names.dedup();
         }
         tr!(cause_remedy, causes = names.join(texts::comma.said()), remedy = remedy.said(*cpu))
     };
     all.iter().take(MAX_REMEDIES).map(line).collect()
 }
 
-fn of(part: &Part, measured: &Thread, document: &Document) -> Option<Remedy> {
+/// `rank` is the priority of the thread that was late, 0 of ordinary scheduling.
+fn of(part: &Part, rank: u8, document: &Document) -> Option<Remedy> {
     let name = part.name.as_deref().unwrap_or_default();
-    let rank = measured.scheduling.rank();
     let is_ordinary = rank == 0;
     Some(match part.kind {
         PartKind::HardInterrupt => match name {

@@ -4,7 +4,7 @@
 use crate::alike::grouped;
 use crate::format::{self, exact_micros};
 use crate::language::{texts, tr};
-use model::{Account, Cause, Evidence, Inlined, OtherCpu, Part, PartKind, Source};
+use model::{Account, Cause, Evidence, Inlined, OtherCpu, Part, PartKind, ProgramThread, Source};
 
 /// Callers that a sentence names; the table's details name all that are known.
 const CALLERS: usize = 3;
@@ -133,6 +133,15 @@ pub(crate) fn sentence(account: &Account) -> String {
 
 pub(crate) fn account_title(account: &Account) -> String {
     let time = micros(account.latency_ns);
+    if let Some(ProgramThread { name, number, .. }) = &account.program {
+        let program = name.clone().unwrap_or_else(|| number.to_string());
+        return tr!(
+            time_us_at_wake_up,
+            time,
+            activation = format::count(account.activation),
+            program
+        );
+    }
     match account.thread {
         0 => tr!(time_us_at_activation, time, activation = format::count(account.activation)),
         thread => tr!(
@@ -156,7 +165,7 @@ pub(crate) fn part_rows(account: &Account) -> Vec<[String; 4]> {
 
 /// What the processor did, marked where that is inferred from what ran. Events do not tell whether
 /// preemption was off, or the scheduler was at work.
-fn kind_of(kind: PartKind, evidence: Option<Evidence>) -> String {
+pub(crate) fn kind_of(kind: PartKind, evidence: Option<Evidence>) -> String {
     let what = match (kind, evidence) {
         (PartKind::PreemptionOff, Some(_)) => texts::not_preempted.said(),
         _ => kind_name(kind),

@@ -3,7 +3,7 @@
 //! be is in `tests/lab/test_explain.py`.
 
 use crate::sessions::synthetic::{self, Numbers};
-use crate::support::{Output, TestFolder};
+use crate::support::{Output, TEIJI, TestFolder, exclusive};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -207,6 +207,7 @@ fn explained(place: &TestFolder, words: &str) -> Value {
 
 #[test]
 fn a_run_explains_its_latencies_and_says_which_it_does_not() {
+    let _turn = exclusive();
     let place = TestFolder::new();
     if !crate::app::may_trace_or_skip(&place) {
         return;
@@ -229,35 +230,45 @@ fn a_run_explains_its_latencies_and_says_which_it_does_not() {
     assert!(place.well("explain rec --worst 3").out.contains("without them"), "{watched}");
 }
 
-/// What is known to have run is named, with its priority and its length.
-#[test]
-fn a_thread_of_higher_priority_is_named() {
-    let place = TestFolder::new();
-    if !crate::app::may_trace_or_skip(&place) {
-        return;
+/// Runs for 4 ms in each 44, at priority 95 on CPU 0, until it is dropped.
+struct Hog {
+    ended: Option<std::sync::mpsc::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Hog {
+    fn start() -> Hog {
+        let (ran, ended) = (std::time::Duration::from_millis(4), std::sync::mpsc::channel::<()>());
+        let thread = std::thread::Builder::new().name("known-hog".into()).spawn(move || {
+            system::scheduling::set_affinity(None, &[plan::CpuId(0)]).unwrap();
+            let fifo = plan::Scheduling::new(Some(plan::Policy::Fifo), Some(95)).unwrap();
+            system::scheduling::set_scheduling(None, fifo).unwrap();
+            while ended.1.try_recv() != Err(std::sync::mpsc::TryRecvError::Disconnected) {
+                std::thread::sleep(std::time::Duration::from_millis(40));
+                let begun = std::time::Instant::now();
+                while begun.elapsed() < ran {}
+            }
+        });
+        Hog { ended: Some(ended.0), thread: Some(thread.unwrap()) }
     }
-    let (ran, ended) = (std::time::Duration::from_millis(4), std::sync::mpsc::channel::<()>());
-    let hog = std::thread::Builder::new().name("known-hog".into()).spawn(move || {
-        system::scheduling::set_affinity(None, &[plan::CpuId(0)]).unwrap();
-        let fifo = plan::Scheduling::new(Some(plan::Policy::Fifo), Some(95)).unwrap();
-        system::scheduling::set_scheduling(None, fifo).unwrap();
-        while ended.1.try_recv() != Err(std::sync::mpsc::TryRecvError::Disconnected) {
-            std::thread::sleep(std::time::Duration::from_millis(40));
-            let begun = std::time::Instant::now();
-            while begun.elapsed() < ran {}
-        }
-    });
-    let explained = explained(&place, "-d 2s -a 0 -i 4ms");
-    drop(ended.0);
-    hog.unwrap().join().unwrap();
-    let accounts = explained["accounts"].as_array().unwrap();
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        drop(self.ended.take());
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+/// Of the time that it runs a tenth: of 50 turns most begin or end within a wait.
+#[track_caller]
+fn assert_hog_is_named(accounts: &[Value]) {
     let hogged = |account: &&Value| {
         let parts = account["parts"].as_array().unwrap().iter();
         let of_hog = parts.filter(|part| part["task"] == "known-hog" && part["priority"] == 95);
         let ns: u64 = of_hog.map(|part| part["length_ns"].as_u64().unwrap()).sum();
         ns * 2 > account["latency_ns"].as_u64().unwrap()
     };
-    // It runs in a tenth of the time: of 50 turns the most begin or end within a wait.
     let found = accounts.iter().filter(hogged).count();
     assert!(found >= 10, "{found} of {}", accounts.len());
     let longest = accounts.iter().filter(hogged).flat_map(|account| {
@@ -265,4 +276,43 @@ fn a_thread_of_higher_priority_is_named() {
     });
     let longest = longest.map(|part| part["length_ns"].as_u64().unwrap()).max().unwrap();
     assert!(longest <= 4_000_000 * 105 / 100, "{longest}");
+}
+
+/// What is known to have run is named, with its priority and its length.
+#[test]
+fn a_thread_of_higher_priority_is_named() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    if !crate::app::may_trace_or_skip(&place) {
+        return;
+    }
+    let hog = Hog::start();
+    let explained = explained(&place, "-d 2s -a 0 -i 4ms");
+    drop(hog);
+    assert_hog_is_named(explained["accounts"].as_array().unwrap());
+}
+
+/// The same of a program in which nothing is changed.
+#[test]
+fn what_keeps_a_program_from_running_is_named() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    if !crate::app::may_trace_or_skip(&place) {
+        return;
+    }
+    let hog = Hog::start();
+    let explained = explained(
+        &place,
+        &format!(
+            "--probe app --wakeups timer -d 60s -- {TEIJI} measure -a 0 -i 4ms -d 2s -q -o own"
+        ),
+    );
+    drop(hog);
+    let accounts = explained["accounts"].as_array().unwrap();
+    let own: Vec<&Value> =
+        accounts.iter().filter(|one| one["program"]["name"] == "teiji-0").collect();
+    assert!(own.iter().all(|one| one["program"]["priority"] == 90 && one["program"]["cpu"] == 0));
+    assert_hog_is_named(&own.into_iter().cloned().collect::<Vec<_>>());
+    let shown = place.well("explain rec").out;
+    assert!(shown.contains(" at wake-up ") && shown.contains(" of teiji-0: "), "{shown}");
 }
