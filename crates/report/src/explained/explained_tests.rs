@@ -6,9 +6,9 @@ use crate::synthetic::{self, Synthetic};
 use crate::{ChartOptions, Report, compared_causes, explained_text, timeline_svg};
 use model::{
     Account, Document, EXPLAINED_VERSION, Evidence, Explained, FunctionTime, Inlined, Part,
-    PartKind, Source, Sources, Span, Timeline,
+    PartKind, ProgramThread, Source, Sources, Span, Timeline,
 };
-use plan::Scheduling;
+use plan::{CpuId, Scheduling};
 
 fn part(kind: PartKind, begin_ns: u64, length_ns: u64, function: Option<&str>) -> Part {
     Part {
@@ -352,7 +352,11 @@ fn a_remedy_fits_cause_kernel_and_scheduling() {
     let timer = seen(PartKind::HardInterrupt, Some("local timer"), "bash", None);
     has(&timer, &as_it_is, "tune --boot --cpus 0");
     let above = seen(PartKind::OtherThread, None, "irq/9-acpi", Some(95));
-    has(&above, &as_it_is, "(-p)");
+    has(&above, &as_it_is, "tune --also threads-above --cpus 0");
+    let program = seen(PartKind::OtherThread, None, "other-loop", Some(80));
+    let late = ProgramThread { name: None, number: 7, priority: Some(50), cpu: CpuId(3) };
+    let program = Account { program: Some(late), ..program };
+    has(&program, &as_it_is, "(of teiji measure by -p) or lower the other's.");
     let below = seen(PartKind::OtherThread, None, "bash", None);
     has(&below, &as_it_is, "rt-throttling");
     has(&below, &ordinary, "A real-time priority goes before them");

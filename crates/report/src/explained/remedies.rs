@@ -4,7 +4,7 @@
 use super::words::{cause_name, kind_of};
 use crate::language::{texts, tr};
 use model::{Account, Cause, Document, Part, PartKind, causes};
-use plan::CpuId;
+use plan::{CpuId, Scheduling};
 
 const MAX_REMEDIES: usize = 6;
 /// Causes that are named; of more it is said what the processor did, and not in what.
@@ -23,6 +23,8 @@ enum Remedy {
     KernelWork,
     /// A thread whose real-time priority is as high.
     Priority,
+    /// The same, so high that tune lowers it.
+    HighPriority,
     /// The measured thread has no real-time priority.
     OrdinaryScheduling,
     /// An ordinary thread ran before a real-time one.
@@ -85,7 +87,10 @@ fn of(part: &Part, rank: u8, document: &Document) -> Option<Remedy> {
             "TIMER" | "SCHED" | "HRTIMER" | "RCU" => Remedy::KernelWork,
             _ => Remedy::Device,
         },
-        PartKind::OtherThread if part.priority.is_some_and(|prio| prio >= rank) => Remedy::Priority,
+        PartKind::OtherThread if part.priority.is_some_and(|prio| prio >= rank) => {
+            let is_high = part.priority >= Scheduling::DEFAULT.prio;
+            if is_high { Remedy::HighPriority } else { Remedy::Priority }
+        }
         PartKind::OtherThread | PartKind::PreemptionOff if is_ordinary => {
             Remedy::OrdinaryScheduling
         }
@@ -123,6 +128,7 @@ impl Remedy {
             Remedy::Device => tr!(remedy_device, cpu),
             Remedy::KernelWork => tr!(remedy_kernel_work, cpu),
             Remedy::Priority => tr!(remedy_priority),
+            Remedy::HighPriority => tr!(remedy_high_priority, cpu),
             Remedy::OrdinaryScheduling => tr!(remedy_ordinary_scheduling),
             Remedy::Turn => tr!(remedy_turn),
             Remedy::PreemptRt => tr!(remedy_preempt_rt, cpu),
