@@ -728,7 +728,7 @@ const Charts = (() => {
     const at = (one) => [u.valToPos(one.since_start_ns / UNIT, 'x', true), u.valToPos(onAxis(one.latency_ns, isLog(u)), 'y', true)];
     ctx.fillStyle = variable('--ink');
     for (const [x, y] of explained.map(at)) {
-      const r = 5 * dot;
+      const r = 4 * dot;
       ctx.beginPath();
       [[x - r, y], [x, y - r], [x + r, y], [x, y + r]].forEach((corner) => ctx.lineTo(...corner));
       ctx.fill();

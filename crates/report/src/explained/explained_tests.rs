@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The words about latencies whose parts are known.
 
-use crate::language::{Language, in_language, tr};
+use crate::language::{Language, in_language, texts, tr};
 use crate::synthetic::{self, Synthetic};
 use crate::{ChartOptions, Report, compared_causes, explained_text, timeline_svg};
 use model::{
@@ -222,12 +222,16 @@ fn a_picture_has_each_part_and_function() {
         // Two of three parts are wide enough to be named; the ground, three parts, three spans,
         // three colours that are explained.
         assert_eq!(svg.matches("<rect").count(), 10, "{svg}");
-        let switch = in_language(language, || super::words::kind_name(PartKind::Switch));
+        let switch = in_language(language, || super::words::kind_name(PartKind::Switch, false));
         assert!(svg.contains(&format!(">{switch}</text>")), "{svg}");
         // A function that ran on through all three parts has the colours of each.
         let mut across = spike(1);
         across.timeline.spans[1].length_ns = 237_310;
         assert_eq!(timeline_svg(&across, language).matches("<rect").count(), 12);
+        // From events it has the table's name.
+        let seen = timeline_svg(&seen(PartKind::PreemptionOff, None, "bash", None), language);
+        let name = in_language(language, || texts::not_preempted.said());
+        assert!(seen.contains(&format!(">{name}</text>")), "{seen}");
     }
 }
 

@@ -51,7 +51,8 @@ pub(crate) fn timeline(account: &Account, heading: Heading) -> String {
     let top = if heading == Heading::Own { 76.0 } else { 24.0 };
     let wide = WIDTH - 2.0 * MARGIN;
     let kinds = each_once(account.parts.iter().map(|part| part.kind));
-    let names: Vec<String> = kinds.iter().map(|kind| kind_name(*kind).to_owned()).collect();
+    let names: Vec<String> =
+        kinds.iter().map(|kind| kind_name(*kind, account.is_from_events()).to_owned()).collect();
     let legend = legend_rows(&names, wide);
     let below = top + PARTS + ROW * f64::from(rows);
     let height = below + 30.0 + LEGEND * legend.len() as f64;
@@ -109,7 +110,7 @@ pub(crate) fn timeline(account: &Account, heading: Heading) -> String {
             end: part.begin_ns + part.length_ns,
             fill: colour(part.kind),
         };
-        cell(&mut svg, &[band], top, PARTS, kind_name(part.kind));
+        cell(&mut svg, &[band], top, PARTS, kind_name(part.kind, part.evidence.is_some()));
     }
     for span in drawn.spans.iter().filter(|span| span.depth < rows) {
         let y = top + PARTS + ROW * f64::from(span.depth);
@@ -125,7 +126,11 @@ pub(crate) fn timeline(account: &Account, heading: Heading) -> String {
         };
         cell(&mut svg, &bands, y, ROW, drawn.name(span));
     }
-    let how = texts::each_function_below_what.said();
+    let how = if account.is_from_events() {
+        texts::interrupts_below_threads.said()
+    } else {
+        texts::each_function_below_what.said()
+    };
     svg.text(MARGIN, below + 18.0, Anchor::Start, SOFT, how);
     for (line, row) in (1..).zip(&legend) {
         let y = below + 18.0 + LEGEND * f64::from(line);

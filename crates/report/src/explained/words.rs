@@ -9,9 +9,11 @@ use model::{Account, Cause, Evidence, Inlined, OtherCpu, Part, PartKind, Program
 /// Callers that a sentence names; the table's details name all that are known.
 const CALLERS: usize = 3;
 
-/// What the processor did.
-pub(crate) fn kind_name(kind: PartKind) -> &'static str {
+/// What the processor did. Events do not tell whether preemption was off, or the scheduler was at
+/// work.
+pub(crate) fn kind_name(kind: PartKind, from_events: bool) -> &'static str {
     match kind {
+        PartKind::PreemptionOff if from_events => texts::not_preempted,
         PartKind::InterruptsOff => texts::interrupts_off,
         PartKind::Idle => texts::idle,
         PartKind::TimerPending => texts::timer_not_yet_fired,
@@ -163,13 +165,9 @@ pub(crate) fn part_rows(account: &Account) -> Vec<[String; 4]> {
     account.parts.iter().map(row).collect()
 }
 
-/// What the processor did, marked where that is inferred from what ran. Events do not tell whether
-/// preemption was off, or the scheduler was at work.
+/// What the processor did, marked where that is inferred from what ran.
 pub(crate) fn kind_of(kind: PartKind, evidence: Option<Evidence>) -> String {
-    let what = match (kind, evidence) {
-        (PartKind::PreemptionOff, Some(_)) => texts::not_preempted.said(),
-        _ => kind_name(kind),
-    };
+    let what = kind_name(kind, evidence.is_some());
     match evidence {
         Some(Evidence::Inferred) => tr!(inferred_part, what),
         _ => what.to_owned(),
