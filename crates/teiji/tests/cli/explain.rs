@@ -3,7 +3,10 @@
 //! be is in `tests/lab/test_explain.py`.
 
 use crate::sessions::synthetic::{self, Numbers};
-use crate::support::{Output, TEIJI, TestFolder, exclusive};
+use crate::support::{
+    MILLISECOND, Output, TEIJI, TestFolder, exclusive, is_whole, now, sleep_until,
+};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -315,4 +318,50 @@ fn what_keeps_a_program_from_running_is_named() {
     assert_hog_is_named(&own.into_iter().cloned().collect::<Vec<_>>());
     let shown = place.well("explain rec").out;
     assert!(shown.contains(" at wake-up ") && shown.contains(" of teiji-0: "), "{shown}");
+}
+
+/// What of the kernel's tracing all share, and the instances that there are.
+fn tracing_state() -> (Vec<String>, Vec<String>) {
+    let mounts = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"].map(Path::new);
+    let root = mounts.into_iter().find(|mount| mount.join("instances").is_dir()).unwrap();
+    let names = [
+        "tracing_on",
+        "current_tracer",
+        "set_event",
+        "trace_clock",
+        "buffer_size_kb",
+        "set_event_pid",
+    ];
+    let shared = names.map(|name| std::fs::read_to_string(root.join(name)).unwrap());
+    let instances = std::fs::read_dir(root.join("instances")).unwrap();
+    let instances = instances.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    (shared.to_vec(), instances.collect())
+}
+
+/// Whatever a run was at when it was killed, the next call that traces removes it.
+#[test]
+fn a_killed_run_leaves_nothing_behind_in_tracefs() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    if !crate::app::may_trace_or_skip(&place) {
+        return;
+    }
+    let before = tracing_state();
+    let mut left = 0;
+    let times = if is_whole() { 100 } else { 6 };
+    for number in 0..times {
+        // Spread over the start, the run and its end, each time elsewhere.
+        let moment = 611 * (number + 1) % 1_200 + number % 7;
+        let name = format!("rec{number}");
+        let run = place.start(&format!("measure -q -o {name} --explain=5us -i 500us -d 600ms"));
+        sleep_until(now() + moment * MILLISECOND);
+        run.signal(Signal::KILL);
+        run.end();
+        left += i32::from(tracing_state().1 != before.1);
+        // Asks for an instance, as every run that traces does.
+        place.well("measure -q -o next --explain=5us -i 1ms -d 20ms");
+        std::fs::remove_dir_all(place.join("next")).unwrap();
+        assert_eq!(tracing_state(), before, "killed after {moment} ms");
+    }
+    assert!(left > 0, "no run was killed while it traced");
 }
