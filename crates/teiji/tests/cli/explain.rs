@@ -320,8 +320,8 @@ fn what_keeps_a_program_from_running_is_named() {
     assert!(shown.contains(" at wake-up ") && shown.contains(" of teiji-0: "), "{shown}");
 }
 
-/// What of the kernel's tracing all share, and the instances that there are.
-fn tracing_state() -> (Vec<String>, Vec<String>) {
+/// What of the kernel's tracing all share, and whether there are instances of this process.
+fn tracing_state(of: Option<rustix::process::Pid>) -> (Vec<String>, bool) {
     let mounts = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"].map(Path::new);
     let root = mounts.into_iter().find(|mount| mount.join("instances").is_dir()).unwrap();
     let names = [
@@ -334,8 +334,9 @@ fn tracing_state() -> (Vec<String>, Vec<String>) {
     ];
     let shared = names.map(|name| std::fs::read_to_string(root.join(name)).unwrap());
     let instances = std::fs::read_dir(root.join("instances")).unwrap();
-    let instances = instances.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    (shared.to_vec(), instances.collect())
+    let mut names = instances.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let own = of.map(|pid| format!("teiji-{}-", pid.as_raw_nonzero()));
+    (shared.to_vec(), own.is_some_and(|own| names.any(|name| name.starts_with(&own))))
 }
 
 /// Whatever a run was at when it was killed, the next call that traces removes it.
@@ -346,7 +347,7 @@ fn a_killed_run_leaves_nothing_behind_in_tracefs() {
     if !crate::app::may_trace_or_skip(&place) {
         return;
     }
-    let before = tracing_state();
+    let before = tracing_state(None);
     let mut left = 0;
     let times = if is_whole() { 100 } else { 6 };
     for number in 0..times {
@@ -355,13 +356,14 @@ fn a_killed_run_leaves_nothing_behind_in_tracefs() {
         let name = format!("rec{number}");
         let run = place.start(&format!("measure -q -o {name} --explain=5us -i 500us -d 600ms"));
         sleep_until(now() + moment * MILLISECOND);
+        let pid = run.pid();
         run.signal(Signal::KILL);
         run.end();
-        left += i32::from(tracing_state().1 != before.1);
+        left += i32::from(tracing_state(Some(pid)).1);
         // Asks for an instance, as every run that traces does.
         place.well("measure -q -o next --explain=5us -i 1ms -d 20ms");
         std::fs::remove_dir_all(place.join("next")).unwrap();
-        assert_eq!(tracing_state(), before, "killed after {moment} ms");
+        assert_eq!(tracing_state(Some(pid)), before, "killed after {moment} ms");
     }
     assert!(left > 0, "no run was killed while it traced");
 }
