@@ -2,9 +2,13 @@
 //! Whether every figure in `run.json` follows from the samples, and whether the samples files are
 //! those of the recording.
 
-use crate::SampleFile;
 use crate::samples::labels;
-use model::{Contradiction, Detail, Recorded, State, Thread, contradictions, samples_file};
+use crate::{Recording, RecordingError, SampleFile, each_row};
+use model::{
+    Contradiction, Detail, EXPLAINED, Explained, Recorded, State, Thread, Watched, contradictions,
+    samples_file,
+};
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Compares each recorded figure with what was computed from the samples, and whatever else of the
@@ -34,7 +38,66 @@ pub fn verify(recorded: &Recorded) -> Vec<Contradiction> {
         let name = Path::new(&thread.samples_file).file_name().unwrap_or_default();
         self_description(&place, &recorded.path.join(name), thread, &mut differences);
     }
+    if let Some(explained) = &recorded.explained {
+        explanations(recorded, explained, &mut differences).unwrap_or_else(|error| {
+            let (place, recorded) = (EXPLAINED.to_owned(), "latencies".to_owned());
+            differences.push(Contradiction { place, recorded, recomputed: error.to_string() });
+        });
+    }
     differences
+}
+
+/// What was explained against the samples that it is about, and against what the run says of it.
+fn explanations(
+    recorded: &Recorded,
+    explained: &Explained,
+    differences: &mut Vec<Contradiction>,
+) -> Result<(), RecordingError> {
+    let document = &recorded.document;
+    let recording = Recording::from_document(&recorded.path, document.clone());
+    let mut found = HashMap::new();
+    let told: HashMap<(usize, u64), u64> = explained
+        .accounts
+        .iter()
+        .map(|account| ((account.thread, account.activation), account.latency_ns))
+        .collect();
+    let (mut samples, mut above) = (0, 0);
+    let threshold = document.run.explain_above_ns.map_or(i64::MAX, |above| above.0);
+    for (index, thread) in document.threads.iter().enumerate() {
+        each_row(&[recording.judged_samples(thread)?], &mut |row| {
+            let Some(Some(latency)) = row.values.first() else { return };
+            samples += 1;
+            above += u64::from(*latency > threshold);
+            if told.contains_key(&(index, row.number)) {
+                found.insert((index, row.number), *latency);
+            }
+        })?;
+    }
+    for (place, account) in explained.accounts.iter().enumerate() {
+        let sample = found.get(&(account.thread, account.activation)).copied();
+        if sample != Some(account.latency_ns.cast_signed()) {
+            let place = format!("{EXPLAINED}: accounts[{place}].latency_ns");
+            let sample = sample.map_or_else(|| "no sample".to_owned(), |ns| ns.to_string());
+            differences.push(Contradiction::between(place, account.latency_ns, sample));
+        }
+    }
+    let mut hold = |place: &str, recorded: u64, recomputed: u64| {
+        if recorded != recomputed {
+            differences.push(Contradiction::between(place, recorded, recomputed));
+        }
+    };
+    if let Some(identical) = explained.identical_samples {
+        hold(&format!("{EXPLAINED}: identical_samples"), identical, samples);
+    }
+    if let Some(watched) = &document.instrument.watched {
+        let Watched { accounted, overwritten, unwatched, unseen, kept, .. } = *watched;
+        hold("instrument.watched.above", watched.above, above);
+        let in_all = [accounted, overwritten, unwatched, unseen];
+        let in_all = in_all.into_iter().fold(0, u64::saturating_add);
+        hold("instrument.watched.above", watched.above, in_all);
+        hold("instrument.watched.kept", kept, explained.accounts.len() as u64);
+    }
+    Ok(())
 }
 
 /// What the samples file says of itself against what `run.json` says of it.

@@ -15,7 +15,16 @@ pub struct Args {
 
 pub fn run(args: &Args) -> CommandResult {
     let mut all_well = true;
-    for recorded in recordings::read(&args.recordings)? {
+    for (mut recorded, path) in
+        recordings::read(&args.recordings)?.into_iter().zip(&args.recordings)
+    {
+        match recording::read_explained(path) {
+            Ok(explained) => recorded.explained = explained,
+            Err(error) => {
+                all_well = false;
+                output::say(&error.to_string());
+            }
+        }
         let differences = recording::verify(&recorded);
         let samples = recorded.samples();
         let (path, threads) =
@@ -38,12 +47,6 @@ pub fn run(args: &Args) -> CommandResult {
                     difference.recomputed
                 );
             }
-        }
-    }
-    for path in &args.recordings {
-        if let Err(error) = recording::read_explained(path) {
-            all_well = false;
-            output::say(&error.to_string());
         }
     }
     Ok(if all_well { DONE } else { EXCEEDED })

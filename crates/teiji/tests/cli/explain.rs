@@ -231,6 +231,20 @@ fn a_run_explains_its_latencies_and_says_which_it_does_not() {
     let shown: Value = serde_json::from_str(&shown).unwrap();
     assert_eq!(shown["accounts"].as_array().unwrap().len() as u64, accounts);
     assert!(place.well("explain rec --worst 3").out.contains("without them"), "{watched}");
+    place.well("verify rec");
+    // What was explained is of the samples, and is counted.
+    let path = place.join("rec/explain.json");
+    let mut explained: Value =
+        serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let accounts = explained["accounts"].as_array_mut().unwrap();
+    accounts.pop();
+    let first = accounts[0]["activation"].as_u64().unwrap();
+    accounts[0]["activation"] = json!(first + 1);
+    std::fs::write(&path, explained.to_string()).unwrap();
+    let verified = place.teiji("verify rec");
+    assert_eq!(verified.code, Some(1), "{verified:?}");
+    assert!(verified.out.contains("explain.json: accounts[0].latency_ns: recorded "));
+    assert!(verified.out.contains(&format!("instrument.watched.kept: recorded {}", count("kept"))));
 }
 
 /// Runs for 4 ms in each 44, at priority 95 on CPU 0, until it is dropped.
