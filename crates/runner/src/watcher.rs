@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
-use trace::{Beside, Spike, TraceError, Watch, account};
+use trace::{Beside, Spike, TraceError, Watch, account, name_functions};
 
 /// Events are read on it.
 const STACK_BYTES: usize = 256 * 1024;
@@ -333,7 +333,8 @@ impl Watching {
         let recorded = watch.recorded().clone();
         let buffer_kib = watch.buffer_kib();
         watch.end()?;
-        let accounts = kept(accounts);
+        let mut accounts = kept(accounts);
+        name_functions(&mut accounts);
         let watched = Watched {
             events: recorded.events,
             lacking: recorded.lacking,

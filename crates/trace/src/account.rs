@@ -54,6 +54,8 @@ struct State {
     task: Option<TaskId>,
     /// The innermost last.
     contexts: Vec<Context>,
+    /// What workers of the kernel execute, by their threads.
+    works: Vec<(i64, NameId)>,
 }
 
 impl State {
@@ -73,12 +75,24 @@ impl State {
             What::Softirq { begins: false, .. } => {
                 self.leave(|context| matches!(context, Context::Softirq(_)));
             }
+            What::Work { function, begins } => {
+                self.works.retain(|(worker, _)| *worker != event.by);
+                if begins {
+                    self.works.push((event.by, function));
+                }
+            }
             What::Waking { .. } | What::Migrated { .. } | What::Idle { .. } => {}
         }
         // By a thread that no switch led to: it was not recorded.
         if self.running != Some(event.by) {
             (self.running, self.task) = (Some(event.by), None);
         }
+    }
+
+    /// What the running thread executes for the kernel.
+    fn work(&self) -> Option<NameId> {
+        let is_running = |(worker, _): &&(i64, NameId)| Some(*worker) == self.running;
+        self.works.iter().find(is_running).map(|(_, function)| *function)
     }
 
     fn leave(&mut self, is_left: impl Fn(&Context) -> bool) {
@@ -129,6 +143,7 @@ struct Segment {
     running: Option<i64>,
     task: Option<TaskId>,
     context: Option<Context>,
+    work: Option<NameId>,
     /// None of what is not attributed.
     evidence: Option<Evidence>,
 }
@@ -145,6 +160,7 @@ impl Segment {
             Context::Interrupt(name) => names.name(name).to_owned(),
             Context::Softirq(vector) => softirq(vector).to_owned(),
         });
+        let name = name.or_else(|| self.work.map(|work| names.name(work).to_owned()));
         let ns = |time: i64| u64::try_from(time).unwrap_or(0);
         Part {
             kind: self.kind,
@@ -330,8 +346,8 @@ impl<'a> Scene<'a> {
             }
             None => (PartKind::OtherThread, traced),
         };
-        let evidence = Some(evidence);
-        segments.push(Segment { begin, end, kind, running, task, context, evidence });
+        let (work, evidence) = (state.work().filter(|_| context.is_none()), Some(evidence));
+        segments.push(Segment { begin, end, kind, running, task, context, work, evidence });
     }
 
     /// Whether a thread goes before the measuring one.

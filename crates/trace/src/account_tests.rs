@@ -290,3 +290,25 @@ fn a_switch_that_comes_a_moment_later_ends_what_ran() {
     assert_eq!(parts_of(&account), vec![(PartKind::OtherThread, 1_000, some("hog"))]);
     assert_eq!(account.parts[0].evidence, Some(Evidence::Traced));
 }
+
+/// What a worker of the kernel executes is named beside it, also behind an interrupt.
+#[test]
+fn a_worker_has_the_name_of_its_function() {
+    let mut made = Made::new().switch(500, 0, 7);
+    let function = made.names.id(b"vmstat_update");
+    let made = made
+        .and(600, 7, What::Work { function, begins: true })
+        .interrupt(1_010, 7, "local timer", true)
+        .waking(1_020, 7)
+        .interrupt(1_030, 7, "local timer", false)
+        .and(1_500, 7, What::Work { function, begins: false })
+        .switch(1_900, 7, OURS);
+    let expected = vec![
+        (PartKind::TimerPending, 10, some("vmstat_update")),
+        (PartKind::HardInterrupt, 20, some("local timer")),
+        (PartKind::PreemptionOff, 470, some("vmstat_update")),
+        (PartKind::PreemptionOff, 400, some("hackbench")),
+        (PartKind::Return, 100, some("teiji-0")),
+    ];
+    assert_eq!(made.accounted(&Beside::default()), expected);
+}

@@ -50,6 +50,11 @@ pub enum What {
         vector: u8,
         begins: bool,
     },
+    /// A worker of the kernel begins to execute this function, or has.
+    Work {
+        function: NameId,
+        begins: bool,
+    },
     /// The CPU goes to an idle state, or leaves it.
     Idle {
         begins: bool,
@@ -130,6 +135,7 @@ enum Kind {
     Migrated,
     Handler(bool),
     Softirq(bool),
+    Work(bool),
     Idle,
     /// Of an interrupt that has its own event, by what people call it.
     Vector(&'static str, bool),
@@ -153,7 +159,7 @@ const fn vector(event: &'static str, name: &'static str, begins: bool) -> Known 
 }
 
 /// Of these at least what is needed has to be there: the first two.
-const EVENTS: [Known; 28] = [
+const EVENTS: [Known; 30] = [
     Known {
         texts: &["prev_comm", "next_comm"],
         ..known(
@@ -171,6 +177,8 @@ const EVENTS: [Known; 28] = [
     known("irq/irq_handler_exit", Kind::Handler(false), &["irq"]),
     known("irq/softirq_entry", Kind::Softirq(true), &["vec"]),
     known("irq/softirq_exit", Kind::Softirq(false), &["vec"]),
+    known("workqueue/workqueue_execute_start", Kind::Work(true), &["function"]),
+    known("workqueue/workqueue_execute_end", Kind::Work(false), &[]),
     known("power/cpu_idle", Kind::Idle, &["state"]),
     vector("irq_vectors/local_timer_entry", "local timer", true),
     vector("irq_vectors/local_timer_exit", "local timer", false),
@@ -278,6 +286,11 @@ impl Layout {
             }
             Kind::Softirq(begins) => {
                 What::Softirq { vector: u8::try_from(field(0)?).unwrap_or(u8::MAX), begins }
+            }
+            Kind::Work(begins) => {
+                // A place in the kernel until its symbols are read.
+                let place = field(0).map_or_else(String::new, |place| format!("{place:#x}"));
+                What::Work { function: names.id(place.as_bytes()), begins }
             }
             Kind::Idle => What::Idle { begins: field(0)? & NOT_IDLE != NOT_IDLE },
         };
