@@ -46,11 +46,12 @@ pub fn run(args: &Args) -> CommandResult {
         text += &output::indented(&size, INDENT);
     }
     for (place, why) in missing.iter().enumerate() {
-        text +=
-            &format!("\n{}\n", output::wrapped(&format!("[{}] {why}", place + 1), 0).join("\n"));
+        text += &format!("\n{}", output::indented(&format!("[{}] {why}", place + 1), 0));
     }
-    text += "\nRun one by its name: teiji run NAME\n  --dry-run lists its runs, --quick is its \
-             short form, --here runs it on this machine\n";
+    text += "\nRun one by its name: teiji run NAME\n";
+    let flags = "--dry-run lists its runs, --quick is its short form, --here runs it on this \
+                 machine";
+    text += &output::indented(flags, 2);
     output::say(&text);
     Ok(DONE)
 }

@@ -872,6 +872,9 @@ fn plans_that_come_along() {
     let _turn = beside_others();
     let place = TestFolder::new();
     let list = place.well("plans").out;
+    // Paths are single words.
+    let is_wide = |line: &&str| line.contains(' ') && line.chars().count() > 80;
+    assert_eq!(list.lines().find(is_wide), None, "{list}");
     for name in ["toshiba-memory", "desktop-4.19", "rtc-jitter", "three-responses"] {
         assert!(list.lines().any(|line| line == name), "{list}");
     }

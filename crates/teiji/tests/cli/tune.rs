@@ -145,7 +145,7 @@ fn arguments_of_the_kernel_are_printed() {
     assert!(output.out.contains("\n    + irqaffinity=0\n"), "{output:?}");
     assert!(
         output.out.contains(
-            "\nRight already: isolcpus=1-3 nohz_full=1-3 dwc_otg.fiq_enable=0 \
+            "\nRight already: isolcpus=1-3 nohz_full=1-3 dwc_otg.fiq_enable=0\n\
              dwc_otg.fiq_fsm_enable=0\n"
         ),
         "{output:?}"
@@ -154,6 +154,11 @@ fn arguments_of_the_kernel_are_printed() {
         output.out.contains("\nWhere: /boot/cmdline.txt (all in its one line), then reboot\n"),
         "{output:?}"
     );
+    // A terminal would break them within a word.
+    for words in ["--boot", "--plan --cpus 1-3"] {
+        let output = place.well(&format!("tune {words} --root m"));
+        assert!(output.out.lines().all(|line| line.chars().count() <= 80), "{output:?}");
+    }
     let json: Value =
         serde_json::from_str(&place.well("tune --boot --root m --cpus 2-3 --json").out).unwrap();
     assert_eq!(json["changes"][0]["from"], "isolcpus=1-3");
@@ -167,11 +172,12 @@ fn a_file_that_has_the_arguments_already_is_named() {
     let place = TestFolder::new();
     lay_out(&place.join("m"), "pi-3-document-002");
     fs::write(place.join("m/boot/cmdline.txt"), "quiet\n").unwrap();
-    assert!(place.well("tune --boot --root m").out.contains("Nothing is written without --write."));
+    let shown = || place.well("tune --boot --root m").out.replace('\n', " ");
+    assert!(shown().contains("Nothing is written without --write. "));
     place.well("tune --boot --write --root m");
     let output = place.well("tune --boot --root m").out;
     assert!(
-        output.contains(" /boot/cmdline.txt has them already: they count from the next boot.\n"),
+        shown().contains(" /boot/cmdline.txt has them already: they count from the next boot. "),
         "{output}"
     );
     assert!(
@@ -183,7 +189,7 @@ fn a_file_that_has_the_arguments_already_is_named() {
     let json: Value = serde_json::from_str(&place.well("tune --boot --root m --json").out).unwrap();
     assert_eq!(json["written"][0], "/boot/cmdline.txt");
     place.well("tune --boot --undo --root m");
-    assert!(place.well("tune --boot --root m").out.contains("Nothing is written without --write."));
+    assert!(shown().contains("Nothing is written without --write. "));
 }
 
 /// As it can be copied, on the CPUs that were checked.

@@ -2,7 +2,7 @@
 //! `teiji tune --boot`: the kernel's arguments, printed, written to where the boot loader has them,
 //! and put back.
 
-use super::text::{INDENT, cpu_words, paragraph, root_flag};
+use super::text::{self, INDENT, cpu_words, paragraph, root_flag};
 use super::{Args, Signals};
 use crate::exit::{CommandResult, DONE, RUN_FAILED};
 use crate::output;
@@ -74,7 +74,7 @@ fn have(files: &[String]) -> String {
 fn written_text(written: &LoaderWrite, root: &str) -> String {
     let mut text = String::new();
     for LoaderFile { file, backup, from, to } in &written.files {
-        text += &format!("Written to /{file}. As it was: /{backup}\n");
+        text += &output::indented(&format!("Written to /{file}. As it was: /{backup}"), 0);
         for (sign, line) in [('-', lines_without(from, to)), ('+', lines_without(to, from))] {
             text += &line
                 .iter()
@@ -157,35 +157,36 @@ fn undone_as_json(undone: &LoaderUndo) -> Value {
 /// The kernel's arguments, as differences, and the files that have them already.
 fn shown(plan: &BootPlan, written: &[String], place: Option<String>) -> String {
     let cpus = cpu_words(&plan.cpus);
-    let mut text = if plan.changes.is_empty() {
-        format!("The kernel's arguments are right for {cpus}.\n")
+    let intro = if plan.changes.is_empty() {
+        format!("The kernel's arguments are right for {cpus}.")
     } else if !written.is_empty() {
         format!(
             "The kernel's arguments for {cpus}, against those of this boot. {} them already: \
-             they count from the next boot.\n",
+             they count from the next boot.",
             have(written)
         )
     } else {
         format!(
             "The kernel's arguments for {cpus}, against those of this boot. Nothing is written \
-             without --write.\n"
+             without --write."
         )
     };
+    let mut text = output::indented(&intro, 0);
     for BootArgument { from, to, why } in &plan.changes {
         let from = from.iter().map(|from| format!("{:INDENT$}- {from}\n", "")).collect::<String>();
         text += &format!("\n{from}{:INDENT$}+ {to}\n{}", "", paragraph(why));
     }
     if !plan.kept.is_empty() {
-        text += &format!("\nRight already: {}\n", plan.kept.join(" "));
+        text += &text::separate(&format!("Right already: {}", plan.kept.join(" ")));
     }
     if !plan.changes.is_empty() && written.is_empty() {
         let place = place.unwrap_or_else(|| {
             "the configuration of this machine's boot loader, then reboot".to_owned()
         });
-        text += &format!("\nWhere: {place}\n");
+        text += &text::separate(&format!("Where: {place}"));
     }
     for note in &plan.notes {
-        text += &format!("\nNote: {note}\n");
+        text += &text::separate(&format!("Note: {note}"));
     }
     text
 }

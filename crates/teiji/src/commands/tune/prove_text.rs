@@ -4,7 +4,7 @@
 use super::prove_block::{Block, ERROR, Measuring, PAUSE, Quantity};
 use super::prove_change::{Proved, Verdict};
 use super::text::{self, cpu_words, paragraph, settings};
-use crate::output::counted;
+use crate::output::{self, counted};
 use plan::{CpuId, Nanos};
 use report::Language;
 use serde_json::{Map, Value, json};
@@ -132,7 +132,7 @@ pub fn ending(proved: &[Proved], kept: Option<&TuningPlan>, results: &[ChangeRes
     ] {
         let names = names(verdict);
         if !names.is_empty() {
-            said += &format!("{what}: {names}.\n");
+            said += &output::indented(&format!("{what}: {names}."), 0);
         }
     }
     if let Some(plan) = kept {

@@ -27,6 +27,11 @@ pub fn paragraph(text: &str) -> String {
     output::indented(text, INDENT)
 }
 
+/// A paragraph behind an empty line.
+pub fn separate(text: &str) -> String {
+    format!("\n{}", output::indented(text, 0))
+}
+
 /// Each change, with its reason and its risk. The flags are those that make the same plan, beside
 /// its CPUs.
 pub fn plan(plan: &TuningPlan, flags: &str) -> String {
@@ -57,7 +62,7 @@ pub fn plan(plan: &TuningPlan, flags: &str) -> String {
         );
     }
     if !plan.not_asked.is_empty() {
-        text += &format!("\nOnly when asked for: --also {}\n", plan.not_asked.join(","));
+        text += &separate(&format!("Only when asked for: --also {}", plan.not_asked.join(",")));
     }
     if !plan.never.is_empty() {
         text += "\nNever changed on this machine\n";
@@ -66,7 +71,7 @@ pub fn plan(plan: &TuningPlan, flags: &str) -> String {
         }
     }
     for note in &plan.notes {
-        text += &format!("\nNote: {note}\n");
+        text += &separate(&format!("Note: {note}"));
     }
     text
 }
@@ -115,11 +120,15 @@ pub fn undone(results: &[ChangeResult], rebooted: bool, forced: bool) -> String 
         (all, failed) if forced => {
             format!("{} of {} put back. The others are forgotten.\n", all - failed, settings(all))
         }
-        (all, failed) => format!(
-            "{} of {} put back. The others stay in the journal: teiji tune --undo tries again, \
-             with --force it puts back what somebody else has changed, and forgets the rest.\n",
-            all - failed,
-            settings(all)
+        (all, failed) => output::indented(
+            &format!(
+                "{} of {} put back. The others stay in the journal: teiji tune --undo tries \
+                 again, with --force it puts back what somebody else has changed, and forgets the \
+                 rest.",
+                all - failed,
+                settings(all)
+            ),
+            0,
         ),
     }
 }
