@@ -2,7 +2,7 @@
 //! Time that a hypervisor took from the CPUs that were measured. What it took from others delayed
 //! no measuring thread.
 
-use crate::{Document, StolenTime, TakenBy, changes};
+use crate::{Document, Quantity, StolenTime, TakenBy, Thread, changes};
 use plan::CpuId;
 use std::collections::BTreeSet;
 
@@ -34,6 +34,19 @@ impl Document {
             counted.into_iter().filter(|time| time.stolen_ms > 0).collect();
         cpus.sort_by_key(|time| (std::cmp::Reverse(time.stolen_ms), time.cpu));
         is_known.then_some(cpus)
+    }
+
+    /// The CPU of the thread that had the worst latency. None where that ran on any CPU, or where
+    /// nothing was measured.
+    pub fn cpu_of_worst_latency(&self) -> Option<CpuId> {
+        let is_own = self.probe.taken_by() == TakenBy::OwnThreads;
+        if !is_own || self.probe.quantity != Quantity::Latency {
+            return None;
+        }
+        let max = |thread: &Thread| Some(thread.latency_with_skipped_ns?.max);
+        let measured = self.threads.iter().filter(|thread| max(thread).is_some());
+        let worst = measured.min_by_key(|thread| std::cmp::Reverse(max(thread)))?;
+        worst.pinned.then_some(worst.cpu)
     }
 
     /// The CPUs of measuring threads. None where any may have been: threads that are bound to none,

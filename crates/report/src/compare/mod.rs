@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(
             texts.caveats[..2],
             [
-                "settings of [measure] and policy=other: steal time 1.0 % (100 ms) on CPU 0",
+                "settings of [measure] and policy=other: steal time 1.0 % (100 ms) on CPU 1",
                 "settings of [measure] and policy=other: clocksource changed from tsc to hpet"
             ]
         );
@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(
             Texts::new(&group("settings of [measure]"), &other).caveats[0],
             "settings of [measure], policy=other (run 1) and policy=other (run 2): steal time \
-             1.0 % (100 ms) on CPU 0"
+             1.0 % (100 ms) on CPU 1"
         );
     }
 }

@@ -307,7 +307,7 @@ mod tests {
             [
                 "b: measured with SCHED_FIFO 20 instead of SCHED_FIFO 90",
                 "b: a load was off target",
-                "a and b: steal time 1.0 % (100 ms) on CPU 0"
+                "a and b: steal time 1.0 % (100 ms) on CPU 1"
             ],
         );
         let short = caveats::in_short(&second.document);

@@ -15,7 +15,7 @@ use crate::sections::loads;
 use crate::sections::rows::Rows;
 use crate::sections::{co_kernel, imported};
 use judge::Incomplete;
-use model::{Document, LoadEvidence, Recorded, TakenBy, Thread, Warning, changes};
+use model::{Document, LoadEvidence, Recorded, StolenTime, TakenBy, Thread, Warning, changes};
 use plan::{CpuId, CpuList};
 use std::collections::BTreeSet;
 
@@ -229,27 +229,49 @@ fn of_machine(document: &Document) -> Vec<Caveat> {
     all.into_iter().flatten().collect()
 }
 
-/// The hypervisor ran something else on a CPU that was measured: the one with most of it.
+/// The hypervisor ran something else on CPUs that were measured: on that of the worst latency, and
+/// on the one with most of it where that is another.
 fn steal(document: &Document) -> Option<Caveat> {
-    let worst = *document.steal()?.first()?;
+    let all = document.steal()?;
+    let most = *all.first()?;
+    let here = document.cpu_of_worst_latency().map(|cpu| {
+        let known = all.iter().find(|time| time.cpu == cpu).copied();
+        known.unwrap_or(StolenTime { cpu, stolen_ms: 0, ..most })
+    });
+    let stolen = here.unwrap_or(most);
     let time =
-        latency(i64::try_from(worst.stolen_ms).unwrap_or(i64::MAX).saturating_mul(1_000_000));
-    let percent = format::share(worst.percent());
-    Some(Caveat {
-        kind: CaveatKind::Steal,
-        size: worst.percent(),
-        phrase: tr!(steal_time_percent_time, percent, time, cpu = worst.cpu),
-        short: tr!(steal_percent, percent),
-    })
+        latency(i64::try_from(stolen.stolen_ms).unwrap_or(i64::MAX).saturating_mul(1_000_000));
+    let (percent, cpu) = (format::share(stolen.percent()), stolen.cpu);
+    let (phrase, short) = if stolen.stolen_ms < most.stolen_ms {
+        let (other, most) = (most.cpu, format::share(most.percent()));
+        (
+            tr!(steal_time_at_worst, percent, time, cpu, most, other),
+            tr!(steal_percent_at_worst, percent, most, other),
+        )
+    } else {
+        (tr!(steal_time_percent_time, percent, time, cpu), tr!(steal_percent, percent))
+    };
+    Some(Caveat { kind: CaveatKind::Steal, size: most.percent(), phrase, short })
 }
 
 fn other_work(document: &Document) -> Option<Caveat> {
     let other = document.other_work()?;
     let size = other.summed_percent();
     let percent = format::share(size);
-    let phrase = match other.cpus.as_slice() {
-        [busy] => tr!(other_work_used_percent, cpu = busy.cpu, percent),
-        _ => tr!(other_work_used_in_all, percent),
+    let worst = document.cpu_of_worst_latency();
+    let at_worst = other.cpus.iter().find(|busy| Some(busy.cpu) == worst);
+    let at_worst = at_worst.map(|busy| format::share(busy.percent));
+    let phrase = match (other.cpus.as_slice(), worst, at_worst) {
+        // Under a load it is not known which CPUs it used.
+        ([], ..) | ([_, _, ..], None, _) => tr!(other_work_used_in_all, percent),
+        ([busy], None, _) | ([busy], _, Some(_)) => {
+            tr!(other_work_used_percent, cpu = busy.cpu, percent)
+        }
+        ([busy], Some(cpu), None) => {
+            tr!(little_other_work_at_worst, cpu, percent, other = busy.cpu)
+        }
+        (_, Some(cpu), None) => tr!(little_other_work_at_worst_in_all, cpu, percent),
+        (_, Some(cpu), Some(here)) => tr!(other_work_at_worst, cpu, here, percent),
     };
     Some(Caveat {
         kind: CaveatKind::OtherWork,

@@ -16,6 +16,13 @@ fn two_busy_loops_beside_a_run_are_said_with_their_share() {
     let busy = BusyProcess { pid: 9, name: "yes".into(), cpu_ms: 8_000, kernel_thread: false };
     recorded.document.host.processes =
         Some(Processes { own_ms: 3_600, busiest: vec![busy], ..Processes::default() });
+    let worst_on = |document: &mut Document, cpu: usize| {
+        for (index, thread) in document.threads.iter_mut().enumerate() {
+            let max = &mut thread.latency_with_skipped_ns.as_mut().unwrap().max;
+            *max = if index == cpu { 99_000_000 } else { 1_000_000 };
+        }
+    };
+    worst_on(&mut recorded.document, 1);
     let caveats = collect(&recorded.document);
     assert_eq!(caveats.len(), 1);
     assert_eq!(
@@ -31,9 +38,18 @@ fn two_busy_loops_beside_a_run_are_said_with_their_share() {
     assert_eq!(
         (&*caveats[0].phrase, &*caveats[0].short),
         (
-            "other work used 158.0 % of one CPU, summed over CPUs",
+            "other work used 79.0 % of CPU 1 (worst latency), sum of CPUs 158.0 %",
             "other work 158.0 % (sum of CPUs)"
         )
+    );
+    two.document.threads.iter_mut().for_each(|thread| thread.pinned = false);
+    let any = "other work used 122.0 % of one CPU, summed over CPUs";
+    assert_eq!(collect(&two.document)[0].phrase, any);
+    // The worst latency was on the other CPU.
+    worst_on(&mut recorded.document, 0);
+    assert_eq!(
+        collect(&recorded.document)[0].phrase,
+        "other work used little of CPU 0 (worst latency), 79.0 % of CPU 1"
     );
     // A guest in virtual time has nothing else in it, and its kernel looks at the same moment
     // of each interval.
@@ -100,6 +116,30 @@ fn the_end_of_a_program_that_was_measured_whole_is_a_fact() {
     assert_eq!(shown(3, true), (vec![failed], vec![warning(3)]));
 }
 
+/// It was that of the CPU with most of it, beside a worst latency that was on another.
+#[test]
+fn steal_time_is_first_that_of_the_worst_latencys_cpu() {
+    let mut document = Synthetic::hackbench().build().document;
+    *document.host.after.as_mut().unwrap().cpus[1].time_ms.get_mut("steal").unwrap() += 3_000;
+    let mut said = |worst: usize| {
+        for (index, thread) in document.threads.iter_mut().enumerate() {
+            let max = &mut thread.latency_with_skipped_ns.as_mut().unwrap().max;
+            *max = if index == worst { 99_000_000 } else { 1_000_000 };
+        }
+        let steal = collect(&document).remove(0);
+        (steal.phrase, steal.short)
+    };
+    let is = |phrase: &str, short: &str| (phrase.to_owned(), short.to_owned());
+    assert_eq!(
+        said(0),
+        is(
+            "steal time 1.0 % (100 ms) on CPU 0 (worst latency), 24.0 % on CPU 1",
+            "steal 1.0 % (CPU 1: 24.0 %)"
+        )
+    );
+    assert_eq!(said(1), is("steal time 24.0 % (3.10 s) on CPU 1", "steal 24.0 %"));
+}
+
 #[test]
 fn of_several_recordings_the_worst_is_named() {
     let (idle, busy) = (Synthetic::idle().build(), Synthetic::hackbench().build());
@@ -145,7 +185,7 @@ fn of_several_recordings_the_worst_is_named() {
     let lost = "idle (2) (the worst of 2 such recordings): 12,000 samples lost, with unknown \
                 latencies";
     assert!(lines(&[few, many]).contains(&lost.to_owned()));
-    assert_eq!(lines(std::slice::from_ref(&busy))[0], "Steal time 1.0 % (100 ms) on CPU 0");
+    assert_eq!(lines(std::slice::from_ref(&busy))[0], "Steal time 1.0 % (100 ms) on CPU 1");
     // What is the same of all is of none of them.
     assert_eq!(lines(&[busy.clone(), busy.clone()])[1], "Clocksource changed from tsc to hpet");
     let mut all = collect(&busy.document);

@@ -129,7 +129,7 @@ mod tests {
         let text = side_by_side(&recordings, Language::English);
         let output = "\
 ✗ hackbench: load off target: off by more than 5 points
-! hackbench: steal time 1.0 % (100 ms) on CPU 0
+! hackbench: steal time 1.0 % (100 ms) on CPU 1
 ! hackbench: clocksource changed from tsc to hpet";
         let (front, rest) = text.split_once("\n\n").unwrap();
         assert_eq!(front, output, "{text}");

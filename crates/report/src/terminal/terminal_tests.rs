@@ -10,7 +10,7 @@ const TWO_THREADS: &str = "\
 Worst wake-up 1.45 ms, SCHED_FIFO 90, under hackbench
 19,994 of 20,000 activations on time, 3 late, 3 skipped.
 
-! Steal time 1.0 % (100 ms) on CPU 0
+! Steal time 1.0 % (100 ms) on CPU 1
 ! Clocksource changed from tsc to hpet
 
 hackbench: cyclic, every 1ms, 10,000 activations of each thread planned, under
