@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The warning about work of other processes than the run and its loads.
 
-use model::{Document, Warning};
+use model::{Document, OtherWork, Warning};
 
 /// What to warn of, once both snapshots are in the document.
 pub fn other_work(document: &Document) -> Option<Warning> {
@@ -11,7 +11,8 @@ pub fn other_work(document: &Document) -> Option<Warning> {
         .processes
         .as_ref()
         .map_or_else(Vec::new, |processes| processes.busiest.clone());
-    Some(Warning::OtherWork { percent: other.percent, cpus: other.cpus, processes })
+    let OtherWork { percent, cpus, unnamed_ms } = other;
+    Some(Warning::OtherWork { percent, cpus, processes, unnamed_ms })
 }
 
 #[cfg(test)]
@@ -44,16 +45,14 @@ mod tests {
         };
         (document.host.before, document.host.after) =
             (snapshot(0, 0), Some(snapshot(busy_ms, 10_000 - busy_ms)));
-        let busy = |name: &str, kernel_thread, cpu_ms| BusyProcess {
-            pid: 7,
-            name: name.to_owned(),
-            cpu_ms,
-            kernel_thread,
-        };
         let busiest =
             vec![busy("yes", false, busy_ms.saturating_sub(100)), busy("kworker/0:1", true, 90)];
         document.host.processes = Some(Processes { own_ms: 100, busiest, ..Processes::default() });
         document
+    }
+
+    fn busy(name: &str, kernel_thread: bool, cpu_ms: u64) -> BusyProcess {
+        BusyProcess { pid: 7, name: name.to_owned(), cpu_ms, kernel_thread }
     }
 
     /// The same under `cpu@10%`, which reached so much of CPU 0, with processes of so much in all
@@ -85,7 +84,7 @@ mod tests {
     /// What is said beside a load: percent of one CPU, and how many processes are named.
     fn of_processes(document: &Document) -> (f64, usize) {
         match other_work(document) {
-            Some(Warning::OtherWork { percent, cpus, processes }) if cpus.is_empty() => {
+            Some(Warning::OtherWork { percent, cpus, processes, .. }) if cpus.is_empty() => {
                 (percent, processes.len())
             }
             other => panic!("{other:?}"),
@@ -106,7 +105,8 @@ mod tests {
         let busy = document(9_860, &[]);
         let (percent, processes) = (97.6, busy.host.processes.clone().unwrap().busiest);
         let cpus = vec![BusyCpu { cpu: CpuId(0), percent }];
-        assert_eq!(other_work(&busy), Some(Warning::OtherWork { percent, cpus, processes }));
+        let warning = Warning::OtherWork { percent, cpus, processes, unnamed_ms: None };
+        assert_eq!(other_work(&busy), Some(warning));
         assert_eq!(other_work(&document(300, &[])), None, "what any machine does by itself");
     }
 
@@ -127,7 +127,21 @@ mod tests {
 
     #[test]
     fn a_process_that_ended_is_seen_by_the_cpu_time_it_used() {
-        assert_eq!(of_processes(&loaded(7_700, Some(10.0), 0, 0)), (66.0, 0));
+        let ended = loaded(7_700, Some(10.0), 0, 0);
+        assert_eq!(of_processes(&ended), (66.0, 0));
+        // 7.7 s of tasks without our own 0.1 s and the load's second; of which one used 2 s.
+        let unnamed = |document: &Document| document.other_work().unwrap().unnamed_ms;
+        assert_eq!(unnamed(&ended), Some(6_600));
+        let mut named = ended;
+        named.host.processes.as_mut().unwrap().busiest =
+            vec![busy("make", false, 2_000), busy("kworker/0:1", true, 900)];
+        assert_eq!(unnamed(&named), Some(4_600));
+        let mut idle = document(9_860, &[]);
+        assert_eq!(unnamed(&idle), None, "of the kernel's threads nothing was recorded");
+        idle.host.processes.as_mut().unwrap().kernel_ms = Some(0);
+        assert_eq!(unnamed(&idle), None, "yes used all of it");
+        idle.host.processes.as_mut().unwrap().busiest.clear();
+        assert_eq!(unnamed(&idle), Some(9_760));
         assert_eq!(other_work(&loaded(1_700, Some(10.0), 0, 0)), None, "6 % of the CPU");
         assert_eq!(
             other_work(&loaded(7_700, Some(10.0), 0, 6_000)),

@@ -21,6 +21,9 @@ pub struct OtherWork {
     /// CPUs that were kept busy, with their shares, the busiest first. Empty under a load, which
     /// keeps its CPUs busy itself.
     pub cpus: Vec<BusyCpu>,
+    /// CPU time of it that none of the named processes used, ms. None where that is not known,
+    /// or a few ticks.
+    pub unnamed_ms: Option<u64>,
 }
 
 impl OtherWork {
@@ -48,26 +51,28 @@ impl Document {
         let after = self.host.after.as_ref()?;
         let processes = self.host.processes.as_ref()?;
         let times = changes(&self.host.before, after).cpu_times;
-        if self.run.loads.is_empty() {
+        let elapsed_ms =
+            self.wall_ms().or_else(|| times.iter().map(|time| time.elapsed_ms).max())?;
+        let other = if self.run.loads.is_empty() {
             self.without_load(&times, processes)
         } else {
-            self.beside_loads(&times, processes)
-        }
+            self.beside_loads(&times, processes, elapsed_ms)
+        };
+        let left = self.left_by_loads(&times, processes, elapsed_ms);
+        let unnamed_ms = left.map(|left| left.saturating_sub(named_ms(processes)));
+        let unnamed_ms = unnamed_ms.filter(|ms| *ms >= MIN_MS);
+        other.map(|other| OtherWork { unnamed_ms, ..other })
     }
 
     /// The larger of what two observers saw: processes, which miss those that ended meanwhile and
     /// those of other containers, and CPU times, which contain the loads' work.
-    fn beside_loads(&self, times: &[CpuTimeChange], processes: &Processes) -> Option<OtherWork> {
-        let elapsed_ms =
-            self.wall_ms().or_else(|| times.iter().map(|time| time.elapsed_ms).max())?;
-        // The kernel's own threads work for the load too.
-        let named = processes
-            .busiest
-            .iter()
-            .filter(|process| !process.kernel_thread)
-            .map(|process| process.cpu_ms)
-            .sum();
-        let of_processes: u64 = processes.others_ms.unwrap_or(named);
+    fn beside_loads(
+        &self,
+        times: &[CpuTimeChange],
+        processes: &Processes,
+        elapsed_ms: u64,
+    ) -> Option<OtherWork> {
+        let of_processes = processes.others_ms.unwrap_or_else(|| named_ms(processes));
         // Each is a share of the time that it was counted over.
         let seen = [
             (Some(of_processes), processes.elapsed_ms.unwrap_or(elapsed_ms)),
@@ -78,7 +83,7 @@ impl Document {
             (ms >= MIN_MS && percent >= MIN_PERCENT).then_some(percent)
         };
         let percent = seen.into_iter().filter_map(is_work).max_by(f64::total_cmp)?;
-        Some(OtherWork { percent, cpus: Vec::new() })
+        Some(OtherWork { percent, cpus: Vec::new(), unnamed_ms: None })
     }
 
     /// CPU time of tasks that neither the loads, nor this program, nor threads of the kernel used,
@@ -130,7 +135,7 @@ impl Document {
             })
             .collect();
         cpus.sort_by(|a, b| b.percent.total_cmp(&a.percent));
-        Some(OtherWork { percent: cpus.first()?.percent, cpus })
+        Some(OtherWork { percent: cpus.first()?.percent, cpus, unnamed_ms: None })
     }
 
     /// This program's part of one CPU's time, ms. A recording holds the process's CPU time in all
@@ -154,6 +159,12 @@ impl Document {
         let own_ms = (processes.own_ms as f64 * here / all).round() as u64;
         own_ms
     }
+}
+
+/// CPU time of the processes that are named, ms. The kernel's own threads work for the load too.
+fn named_ms(processes: &Processes) -> u64 {
+    let named = processes.busiest.iter().filter(|process| !process.kernel_thread);
+    named.fold(0, |sum, process| sum.saturating_add(process.cpu_ms))
 }
 
 fn percent(ms: u64, of: u64) -> f64 {

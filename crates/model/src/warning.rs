@@ -224,6 +224,10 @@ pub enum Warning {
         cpus: Vec<BusyCpu>,
         /// The processes that used most CPU time.
         processes: Vec<BusyProcess>,
+        /// CPU time that none of these used, such as that of processes that ended meanwhile, ms.
+        /// None where it is not known, or a few ticks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unnamed_ms: Option<u64>,
     },
     /// Records of a stream that are no number.
     StreamUnreadable {

@@ -50,7 +50,9 @@ impl Anonymiser<'_> {
                 keep_if_it_says(found_phrase, Some(found));
                 keep_if_it_says(action_phrase, action.as_deref());
             }
-            Warning::OtherWork { processes, percent: _, cpus: _ } => self.processes(processes),
+            Warning::OtherWork { processes, percent: _, cpus: _, unnamed_ms: _ } => {
+                self.processes(processes)
+            }
             Warning::LoadsElsewhere { load, bare: _, loaded: _ }
             | Warning::LoadNotSettled { load, steady: _ }
             | Warning::LoadConditions { load, nice: _ }

@@ -285,8 +285,8 @@ fn sentences(warning: &Warning) -> (String, String, NextStep) {
                 Advice(tr!(bad_setting_next, action))
             }),
         ),
-        Warning::OtherWork { percent, cpus, processes } => {
-            let (seen, percent) = (other_work(cpus, processes), tenths(*percent));
+        Warning::OtherWork { percent, cpus, processes, unnamed_ms } => {
+            let (seen, percent) = (other_work(cpus, processes, *unnamed_ms), tenths(*percent));
             if cpus.is_empty() {
                 let message = tr!(other_work_beside_load, percent);
                 (message, seen, advice(texts::other_work_beside_load_next))
@@ -434,14 +434,18 @@ fn stolen(time: &StolenTime) -> String {
     tr!(cpu_stolen, cpu = time.cpu, ms = time.stolen_ms, share)
 }
 
-fn other_work(cpus: &[BusyCpu], processes: &[BusyProcess]) -> String {
-    let process = |one: &BusyProcess| {
-        format!("{} (pid {}) {:.2} s", one.name, one.pid, one.cpu_ms as f64 / 1_000.0)
-    };
+fn other_work(cpus: &[BusyCpu], processes: &[BusyProcess], unnamed_ms: Option<u64>) -> String {
+    let seconds = |ms: u64| format!("{:.2} s", ms as f64 / 1_000.0);
+    let process =
+        |one: &BusyProcess| format!("{} (pid {}) {}", one.name, one.pid, seconds(one.cpu_ms));
     let named = if processes.is_empty() {
         tr!(no_process_seen)
     } else {
-        tr!(processes_seen, processes = list(processes.iter().map(process)))
+        let processes = list(processes.iter().map(process));
+        match unnamed_ms {
+            Some(ms) => tr!(processes_seen_and_unnamed, processes, time = seconds(ms)),
+            None => tr!(processes_seen, processes),
+        }
     };
     if cpus.is_empty() {
         return named;

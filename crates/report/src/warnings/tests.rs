@@ -252,11 +252,17 @@ fn all() -> Vec<Warning> {
         },
         machine_check("kernel-workers", Some("sudo chrt -o -p 0 THREAD")),
         machine_check("of-a-later-version", None),
-        Warning::OtherWork { percent: 190.04, cpus: Vec::new(), processes: Vec::new() },
+        Warning::OtherWork {
+            percent: 190.04,
+            cpus: Vec::new(),
+            processes: Vec::new(),
+            unnamed_ms: None,
+        },
         Warning::Other(OtherWarning { code: text("too-hot"), fields }),
     ];
     let processes = vec![process("yes", 9_760), process("kworker/0:1", 90)];
-    all.push(Warning::OtherWork { percent: 97.6, cpus: vec![busy(0, 97.6)], processes });
+    let (cpus, unnamed_ms) = (vec![busy(0, 97.6)], Some(1_250));
+    all.push(Warning::OtherWork { percent: 97.6, cpus, processes, unnamed_ms });
     all
 }
 
@@ -593,31 +599,39 @@ fn texts_about_the_machine() {
     );
 
     let processes = vec![process("yes", 9_760), process("kworker/0:1", 90)];
-    let other = Warning::OtherWork { percent: 97.6, cpus: vec![busy(0, 97.6)], processes };
-    let evidence =
-        "CPU 0: 97.6 %; CPU time of processes: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s";
+    let other_work = |percent, cpus, processes, unnamed_ms| Warning::OtherWork {
+        percent,
+        cpus,
+        processes,
+        unnamed_ms,
+    };
+    let other = other_work(97.6, vec![busy(0, 97.6)], processes.clone(), None);
+    let evidence = "CPU 0: 97.6 %; CPU time of processes: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) \
+                    0.09 s (those that ended meanwhile are not seen)";
     assert!(
         output(&other)
             .message
             .starts_with("Other work kept CPUs up to 97.6 % busy with no load added")
     );
     assert_eq!(output(&other).evidence, evidence);
-    let evidence =
-        "CPU 0: 97.6 %; プロセスの CPU 時間: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s";
+    let evidence = "CPU 0: 97.6 %; プロセスの CPU 時間: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) \
+                    0.09 s(測定中に終了したものは含まない)";
     assert_eq!(in_japanese(&other).evidence, evidence);
-    let beside =
-        output(&Warning::OtherWork { percent: 190.0, cpus: Vec::new(), processes: Vec::new() });
+    let unnamed = other_work(190.0, Vec::new(), processes, Some(1_250));
+    assert_eq!(
+        output(&unnamed).evidence,
+        "CPU time of processes: yes (pid 7) 9.76 s; kworker/0:1 (pid 7) 0.09 s; of others, such as \
+         those that ended meanwhile: 1.25 s"
+    );
+    let beside = other_work(190.0, Vec::new(), Vec::new(), None);
+    let in_japanese_beside = in_japanese(&beside);
+    let beside = output(&beside);
     assert!(beside.message.starts_with("Other processes used 190.0 % of one CPU"));
     assert_eq!(beside.evidence, "no visible process that is still running used CPU time");
     // A run that has a load needs no other.
     assert!(output(&other).next_step.to_string().ends_with("add one with --load."));
     assert_eq!(beside.next_step.to_string(), "Stop the other work and measure again.");
-    let beside = in_japanese(&Warning::OtherWork {
-        percent: 190.0,
-        cpus: Vec::new(),
-        processes: Vec::new(),
-    });
-    assert!(!beside.next_step.to_string().contains("--load"), "{beside:?}");
+    assert!(!in_japanese_beside.next_step.to_string().contains("--load"), "{in_japanese_beside:?}");
 }
 
 #[test]
