@@ -196,9 +196,16 @@ fn asked(document: &Document, differences: &mut Vec<Contradiction>) {
         expect("pinned", &thread.pinned, &thread.scheduling.policy.can_pin());
         expect("interval_ns", &thread.interval_ns.0, &run.interval_of(index).0);
         expect("scheduling", &thread.scheduling, &granted(thread));
-        if let Some(nice) = thread.nice {
+        let of_ordinary = [
+            ("nice", thread.nice.map(|nice| nice.to_string())),
+            ("timer_slack_ns", thread.timer_slack_ns.map(|ns| ns.to_string())),
+        ];
+        for (name, value) in of_ordinary {
             let none = format!("none under {}", thread.scheduling);
-            finder.expect(!thread.scheduling.policy.is_real_time(), "nice", nice, none);
+            let is_ordinary = !thread.scheduling.policy.is_real_time();
+            if let Some(value) = value {
+                finder.expect(is_ordinary, name, value, none);
+            }
         }
     }
 }
@@ -461,7 +468,7 @@ mod tests {
     /// A recording made before nice levels were recorded has none, and a real-time policy never has
     /// one.
     #[test]
-    fn a_real_time_policy_has_no_nice_level() {
+    fn a_real_time_policy_has_no_nice_level_and_no_timer_slack() {
         assert_eq!(
             differences_after(|document| assert_eq!(document.threads[0].nice, None)),
             Vec::<String>::new()
@@ -469,6 +476,10 @@ mod tests {
         assert_eq!(
             differences_after(|document| document.threads[0].nice = Some(5)),
             ["threads[0].nice: 5, not none under SCHED_FIFO 90"]
+        );
+        assert_eq!(
+            differences_after(|document| document.threads[0].timer_slack_ns = Some(1)),
+            ["threads[0].timer_slack_ns: 1, not none under SCHED_FIFO 90"]
         );
     }
 

@@ -55,6 +55,10 @@ pub struct Thread {
     /// Its nice level. None under a real-time policy, which has none, and where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nice: Option<i32>,
+    /// How much later than asked the kernel may wake it, ns. None under a real-time policy, which
+    /// has none, and where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_slack_ns: Option<u64>,
     /// Its own interval, ns.
     pub interval_ns: Nanos,
     /// Planned time of activation 0, CLOCK_MONOTONIC ns: activation k was planned at this + k x
@@ -198,6 +202,7 @@ impl Thread {
             pinned: scheduling.policy.can_pin(),
             scheduling,
             nice: None,
+            timer_slack_ns: None,
             interval_ns,
             start_ns,
             given_up_ns: None,

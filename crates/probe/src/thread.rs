@@ -39,6 +39,9 @@ pub struct ThreadResult {
     /// What the kernel counted between its first and its last activation; none if it would not
     /// say.
     pub usage: Option<ThreadUsage>,
+    /// How much later than asked the kernel may wake it, ns; none under a real-time policy, which
+    /// has none, and where the kernel would not say.
+    pub timer_slack_ns: Option<u64>,
     /// How long it polled; none of those that wait otherwise.
     pub polled: Option<Polling>,
     /// System management interrupts of its CPU; none of a probe that does not ask.
@@ -214,8 +217,11 @@ impl ThreadConfig {
         };
         self.cycle.start.0 += start.0;
         let result = measure(attachment, &self, &mut ring);
+        let is_ordinary = !self.scheduling.policy.is_real_time();
+        let timer_slack_ns =
+            is_ordinary.then(|| rustix::thread::current_timer_slack().ok()).flatten();
         attachment.detach();
-        ThreadResult { lost: ring.lost(), ..result }
+        ThreadResult { lost: ring.lost(), timer_slack_ns, ..result }
     }
 }
 

@@ -159,6 +159,7 @@ pub(crate) fn enter(
         });
     let skipped = due - on_time - late;
     thread.activations = Some(RowCounts::new(Activations { due, on_time, late, skipped }, probe));
+    thread.timer_slack_ns = result.and_then(|result| result.timer_slack_ns);
     thread.polling = result.and_then(|result| result.polled);
     thread.smis = result.and_then(|result| result.smis);
     let usage = result.and_then(|result| result.usage);

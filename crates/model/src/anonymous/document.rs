@@ -146,6 +146,7 @@ fn thread(thread: &mut Thread) {
         pinned: _,
         scheduling: _,
         nice: _,
+        timer_slack_ns: _,
         interval_ns: _,
         start_ns: _,
         given_up_ns: _,

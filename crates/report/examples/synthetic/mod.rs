@@ -210,6 +210,7 @@ impl Synthetic {
             pinned: true,
             scheduling: Scheduling { policy: Policy::Fifo, prio: Some(90) },
             nice: None,
+            timer_slack_ns: None,
             interval_ns: Nanos(INTERVAL_NS),
             given_up_ns: None,
             start_ns: Nanos(8_000_000_000),

@@ -7,7 +7,7 @@ use crate::overview::Overview;
 use crate::sections::latencies::OrNothing;
 use crate::sections::rows::Rows;
 use crate::sections::{columns, imported};
-use model::{TakenBy, ThreadEvidence, Unknown};
+use model::{Document, TakenBy, Thread, ThreadEvidence, Unknown};
 use plan::{Length, Nanos, OverrunPolicy, command_line};
 
 /// One property of all recordings.
@@ -173,11 +173,20 @@ fn interval(overview: &Overview<'_>) -> String {
     }
 }
 
+/// The scheduling that threads were granted, each once: `SCHED_OTHER with 1 ns timer slack`.
+pub(crate) fn granted(document: &Document) -> String {
+    let in_full = |thread: &Thread| match thread.timer_slack_ns {
+        Some(ns) => tr!(scheduling_with_slack, scheduling = thread.granted(), ns = count(ns)),
+        None => thread.granted(),
+    };
+    let mut granted: Vec<String> = document.threads.iter().map(in_full).collect();
+    granted.dedup();
+    granted.join(", ")
+}
+
 fn scheduling(overview: &Overview<'_>) -> String {
     let document = overview.document();
-    let mut granted: Vec<String> = document.threads.iter().map(model::Thread::granted).collect();
-    granted.dedup();
-    match granted.join(", ") {
+    match granted(document) {
         none if none.is_empty() => {
             tr!(scheduling_asked_for, scheduling = document.run.scheduling)
         }

@@ -151,10 +151,8 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
     let mut machine: Vec<&str> = Vec::new();
     machine.extend(host.kernel.as_deref());
     machine.extend(host.preemption.as_deref());
-    let mut granted: Vec<String> = document.threads.iter().map(model::Thread::granted).collect();
-    granted.dedup();
     wrapped(out, "", &parts.join(texts::comma.said()));
-    let (scheduling, machine) = (granted.join(", "), machine.join(", "));
+    let (scheduling, machine) = (method::granted(document), machine.join(", "));
     let of = match (document.probe.taken_by(), &document.instrument.co_kernel) {
         (TakenBy::OwnThreads, Some(core)) => {
             tr!(scheduling_on_core_beside, scheduling, core = format::co_kernel(core), machine)

@@ -135,6 +135,19 @@ fn the_scheduling_of_whoever_only_observes_is_no_condition() {
 }
 
 #[test]
+fn ordinary_threads_say_their_timer_slack() {
+    let mut recorded = Synthetic::idle().threads(1).build();
+    let thread = &mut recorded.document.threads[0];
+    (thread.scheduling, thread.timer_slack_ns) = (plan::Scheduling::OTHER, Some(1));
+    let line = "\nSCHED_OTHER with 1 ns timer slack on Linux ";
+    assert!(output(&recorded).contains(line), "{}", output(&recorded));
+    let all = [crate::overview::Overview::new(&recorded)];
+    let rows = crate::sections::method::rows(&all);
+    let words = "SCHED_OTHER with 1 ns timer slack instead of SCHED_FIFO 90";
+    assert!(rows.iter().any(|row| row.values.iter().any(|value| value == words)));
+}
+
+#[test]
 fn a_load_off_its_level_is_a_caveat_and_stands_with_its_cpus() {
     let mut recorded = Synthetic::idle().load("cpu@50%").build();
     recorded.document.load_off_target = true;

@@ -31,6 +31,11 @@ fn what_was_asked_for_was_due() {
                     assert_eq!(thread.whole("/activations/due"), due, "{words}");
                     assert_eq!(thread.whole("/interval_ns"), interval_us * 1_000);
                     assert_eq!(thread.text("/scheduling/policy"), *policy);
+                    let is_ordinary = matches!(*policy, "other" | "batch");
+                    assert_eq!(thread.has("/timer_slack_ns"), is_ordinary, "{words}");
+                    if is_ordinary {
+                        assert_eq!(thread.whole("/timer_slack_ns"), 1, "{words}");
+                    }
                 }
                 place.well(&format!("verify {name}"));
             }
