@@ -49,7 +49,7 @@ struct Page {
     notes: Vec<String>,
     heat: Option<HeatView>,
     inferences: Vec<RecordingInference>,
-    inference_lead: &'static str,
+    inference_lead: String,
     drawn: ChartSet,
     warnings: Vec<GroupedWarning>,
     more_warnings: String,
@@ -180,6 +180,7 @@ impl Matrix {
         // Folders without a plan hold phases.
         let untitled =
             if plan.is_empty() { texts::phases_of_a_run.said() } else { texts::a_plan.said() };
+        let inferences = inference_rows(&self.inferred(), MAX_INFERENCE_ROWS);
         Page {
             frame: Frame::new(
                 self.title().as_deref().unwrap_or(untitled),
@@ -199,8 +200,8 @@ impl Matrix {
                 .chain(table.sources())
                 .collect(),
             heat: self.heat_view(),
-            inferences: inference_rows(&self.inferred(), MAX_INFERENCE_ROWS),
-            inference_lead: inference_lead(&self.worst_runs()),
+            inference_lead: inference_lead(&self.worst_runs(), &inferences),
+            inferences,
             drawn: ChartSet::new(charts, &drawing.recordings, self.measured(), &drawing),
             warnings: self.conditions.get().warnings(),
             more_warnings: left_out(self.conditions.get().more_warnings(), |n| {

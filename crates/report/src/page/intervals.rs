@@ -28,16 +28,19 @@ pub(crate) struct ThreadInference {
     pub(crate) messages: Vec<Message>,
 }
 
-/// What the intervals of these recordings are of.
-pub(crate) fn inference_lead(all: &[Overview<'_>]) -> &'static str {
+/// What the intervals of these recordings are of, and what their table shows.
+pub(crate) fn inference_lead(all: &[Overview<'_>], shown: &[RecordingInference]) -> String {
     let are_wake_ups =
         |probe: &ProbeStatement| probe.rows == RowKind::Activations && probe.judges_overruns();
-    if all.iter().all(|overview| are_wake_ups(&overview.document().probe)) {
+    let lead = if all.iter().all(|overview| are_wake_ups(&overview.document().probe)) {
         texts::confidence_95_intervals_for
     } else {
         texts::confidence_95_intervals_allowing
-    }
-    .said()
+    };
+    let mut intervals = shown.iter().flat_map(|one| &one.threads).flat_map(|one| &one.quantiles);
+    let has_no_bound = intervals.any(|(_, interval)| interval.starts_with('≥'));
+    let no_bound = if has_no_bound { texts::no_upper_bound.said() } else { "" };
+    format!("{} {}{no_bound}", lead.said(), texts::times_in_us_each.said())
 }
 
 /// Confidence intervals, tails and periods of all recordings; of many threads, of those with the

@@ -28,7 +28,7 @@ use crate::sections::conditions::Fact;
 use crate::sections::glossary::{self, Word};
 use crate::sections::grouped_warnings::GroupedWarning;
 use crate::sections::lab;
-use crate::sections::latencies::{FEW, Figure, MANY};
+use crate::sections::latencies::{FEW, Figure, MANY, NOTHING};
 use crate::sections::loads::{self, LoadRow};
 use crate::sections::method::{self, Command, MethodRow};
 use crate::sections::rows::Rows;
@@ -57,6 +57,8 @@ struct Page<'r> {
     summary: Vec<SummaryRecording>,
     rows_left_out: String,
     tall: bool,
+    /// Whether something in the table is not known.
+    has_unknown: bool,
     approximate: bool,
     /// What `as measured` leaves out, where figures are so.
     without_skipped: Option<String>,
@@ -70,7 +72,7 @@ struct Page<'r> {
     further_figures: [Text; FEW.len()],
     further_left_out: String,
     inferences: Vec<RecordingInference>,
-    inference_lead: &'static str,
+    inference_lead: String,
     drawn: ChartSet,
     worst: Vec<WorstTable>,
     worst_title: &'static str,
@@ -246,6 +248,13 @@ impl<'r> Page<'r> {
             .first()
             .map_or_else(|| texts::no_recording.said(), |overview| overview.name.as_str());
         let probes = Probes::from_overviews(all);
+        let inferences = inference_rows(all, budget.rows);
+        let figures = || summary.iter().flat_map(|one| &one.rows).flat_map(|row| &row.figures);
+        let counts = summary.iter().flat_map(|one| &one.rows).flat_map(|row| &row.accounts);
+        let mut cells = figures().map(|cell| &cell.text).chain(counts.map(|one| &one.text));
+        let has_unknown = cells.any(|text| text == NOTHING);
+        let approximate = figures().any(|cell| cell.text.starts_with('~'))
+            || all.iter().flat_map(|one| rarities(one)).any(|rarity| !rarity.is_exact);
         Page {
             frame: Frame::new(title, &texts.headline.in_words(), series.measured, &probes),
             header: Header::new(
@@ -261,10 +270,8 @@ impl<'r> Page<'r> {
             rows_left_out: left_out(rows_left_out, |n| {
                 tr!(not_shown_threads_none, threads = format::counted(n as u64, texts::n_threads))
             }),
-            approximate: all.iter().any(|overview| {
-                overview.recorded.threads.len() > 1
-                    || rarities(overview).iter().any(|rarity| !rarity.is_exact)
-            }),
+            has_unknown,
+            approximate,
             without_skipped: all
                 .iter()
                 .any(Overview::has_skipped)
@@ -278,8 +285,8 @@ impl<'r> Page<'r> {
             further_left_out: left_out(further_left_out, |n| {
                 tr!(not_shown_rows, rows = format::counted(n as u64, texts::n_rows))
             }),
-            inferences: inference_rows(all, budget.rows),
-            inference_lead: inference_lead(all),
+            inference_lead: inference_lead(all, &inferences),
+            inferences,
             drawn: ChartSet::overlaid(&series, all),
             worst: tables::worst(&series),
             worst_title: tables::worst_title(series.measured),

@@ -47,7 +47,7 @@ impl Report<'_> {
                 out.push('\n');
                 let table = activations(overview);
                 out.push_str(&table.painted(paint, &[texts::late.said(), texts::skipped.said()]));
-                legend(&mut out, overview, paint);
+                legend(&mut out, overview, &table, paint);
                 if let Some(jitter) = jitter::sentence(overview) {
                     wrapped(&mut out, "", &jitter);
                 }
@@ -249,10 +249,10 @@ fn accounts(activations: &Accounts) -> [String; 4] {
 }
 
 /// What the signs of the table mean, in one line.
-fn legend(out: &mut String, overview: &Overview<'_>, paint: Paint) {
+fn legend(out: &mut String, overview: &Overview<'_>, table: &Table, paint: Paint) {
     let mut parts =
         vec![if overview.has_skipped() { tr!(us_skipped_counted_in) } else { tr!(us_as_measured) }];
-    if overview.recorded.threads.len() > 1 {
+    if table.rows.iter().flatten().any(|cell| cell.starts_with('~')) {
         parts.push(tr!(up_1_percent_high));
     }
     let too_few = |latencies: Latencies<'_>| {

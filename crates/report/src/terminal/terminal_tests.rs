@@ -134,6 +134,19 @@ fn the_scheduling_of_whoever_only_observes_is_no_condition() {
     assert!(output.contains("\nObserved on Linux ") && !output.contains("SCHED_"), "{output}");
 }
 
+/// Of two threads `~` was explained where nothing in the table had one.
+#[test]
+fn the_legend_explains_what_is_in_the_table() {
+    let legend = "; ~ up to 1 % high";
+    let mut recorded = Synthetic::idle().build();
+    assert!(output(&recorded).contains(" ~") && output(&recorded).contains(legend));
+    recorded.document.threads.truncate(1);
+    recorded.threads.truncate(1);
+    assert!(!output(&recorded).contains('~'), "{}", output(&recorded));
+    let few = Synthetic::idle().due(0).build();
+    assert!(!output(&few).contains('~'), "{}", output(&few));
+}
+
 #[test]
 fn ordinary_threads_say_their_timer_slack() {
     let mut recorded = Synthetic::idle().threads(1).build();
