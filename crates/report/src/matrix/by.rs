@@ -6,11 +6,12 @@
 use super::Matrix;
 use super::cell_stats::Figure::{Latency, Overruns};
 use super::cell_stats::{self, CellStats, CellThread, Figures, parts};
+use super::table::Signs;
 use crate::alike::each_once;
 use crate::format::{count, fine_micros, micros};
 use crate::language::{Language, in_language, texts, tr};
 use crate::sections::latencies::{Figure, NOTHING, OrNothing};
-use crate::terminal::text::{aligned_in_blocks, fit_in_blocks, wrapped};
+use crate::terminal::text::{WIDTH, aligned_in_blocks, aligned_width, fit_in_blocks, wrapped};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -71,12 +72,14 @@ impl Matrix {
         in_language(language, || {
             let factor = self.varied_factor(factor)?;
             let (alike, beside) = self.alike(factor);
-            let mut out = self.side_by_side(factor, &alike);
+            let (mut out, mut signs) = self.side_by_side(factor, &alike);
             out.push('\n');
             if !beside.is_empty() {
                 wrapped(&mut out, "", texts::on_linux_each_beside.said());
                 out.push('\n');
-                out += &self.side_by_side(factor, &beside);
+                let (table, of_table) = self.side_by_side(factor, &beside);
+                signs.about |= of_table.about;
+                out += &table;
                 out.push('\n');
             }
             if alike.values().all(|rows| rows.iter().flatten().count() < 2) {
@@ -85,7 +88,7 @@ impl Matrix {
                 wrapped(&mut out, "", &nothing);
             }
             wrapped(&mut out, "", texts::intervals_teiji_compare.said());
-            self.notes(false).iter().for_each(|note| wrapped(&mut out, "", note));
+            self.notes(signs).iter().for_each(|note| wrapped(&mut out, "", note));
             Ok(out)
         })
     }
@@ -162,19 +165,66 @@ impl Matrix {
         each_once(values.map(|value| value.unwrap_or(NOTHING))).join(texts::comma.said())
     }
 
-    fn side_by_side(&self, factor: usize, alike: &Alike<'_>) -> String {
+    /// The table, in which no column of a value is below another one where caveats and names can
+    /// stand below it instead.
+    fn side_by_side(&self, factor: usize, alike: &Alike<'_>) -> (String, Signs) {
         let others: Vec<usize> = (0..self.factors.len())
             .filter(|place| *place != factor && self.varied.contains(place))
             .collect();
+        let by_thread = alike.keys().any(|(_, thread)| thread.is_some());
+        let texts = others.len() + usize::from(by_thread) + 1;
+        let (mut lines, mut named) = self.lines(factor, &others, alike, true);
+        let mut caveats = String::new();
+        if aligned_width(&lines) > WIDTH {
+            (lines, named) = self.lines(factor, &others, alike, false);
+            let rows = |row: &&CellStats| {
+                alike.values().flatten().flatten().any(|case| std::ptr::eq(case.row, *row))
+            };
+            let below = self.caveats_below(self.rows.iter().filter(rows));
+            caveats.extend((!below.is_empty()).then_some('\n'));
+            below.iter().for_each(|text| wrapped(&mut caveats, "", text));
+        }
+        let signs = Signs::in_lines(&lines, texts);
+        if others.is_empty() || aligned_width(&lines) <= WIDTH {
+            return (aligned_in_blocks(&lines, texts) + &caveats, signs);
+        }
+        // A number in the place of all factors, and below what it stands for.
+        let mut numbered = lines.clone();
+        for line in &mut numbered {
+            line.splice(..others.len(), [String::new()]);
+        }
+        "#".clone_into(&mut numbered[0][0]);
+        for (line, number, _) in &named {
+            numbered[*line][0] = number.to_string();
+        }
+        if aligned_width(&numbered) > WIDTH && fit_in_blocks(&lines, texts) {
+            return (aligned_in_blocks(&lines, texts) + &caveats, signs);
+        }
+        let mut out = aligned_in_blocks(&numbered, texts + 1 - others.len());
+        out.push('\n');
+        named.dedup_by_key(|(_, number, _)| *number);
+        for (_, number, name) in named {
+            wrapped(&mut out, "  ", &format!("{number}: {name}"));
+        }
+        (out + &caveats, signs)
+    }
+
+    /// The lines of the table, its heading first; and of each case the number of its first line,
+    /// its own number, and what that stands for.
+    fn lines(
+        &self,
+        factor: usize,
+        others: &[usize],
+        alike: &Alike<'_>,
+        with_caveats: bool,
+    ) -> (Vec<Vec<String>>, Vec<(usize, usize, String)>) {
         let mut head: Vec<String> =
             others.iter().map(|place| self.factors[*place].name.clone()).collect();
         let by_thread = alike.keys().any(|(_, thread)| thread.is_some());
         head.extend(by_thread.then(|| tr!(thread)));
         head.push(tr!(figure));
-        let texts = head.len();
         head.extend(self.factors[factor].values.iter().map(|value| value.clone().or_nothing()));
         let mut lines = vec![head];
-        // The first line of each case, its number, and what that stands for.
         let mut named: Vec<(usize, usize, String)> = Vec::new();
         for cases in alike.values() {
             let Some(one) = cases.iter().flatten().next() else { continue };
@@ -200,36 +250,15 @@ impl Matrix {
                 line.extend(cases.iter().map(|case| case.map(text).or_nothing()));
                 lines.push(line);
             }
-            if cases.iter().flatten().any(|case| !case.row.in_short().is_empty()) {
+            if with_caveats && cases.iter().flatten().any(|case| !case.row.in_short().is_empty()) {
                 let mut line = vec![String::new(); others.len() + usize::from(by_thread)];
                 line.push(tr!(caveats));
-                let caveats = |row: &CellStats| {
-                    Some(row.in_short().join(texts::comma.said())).filter(|text| !text.is_empty())
-                };
-                line.extend(
-                    cases.iter().map(|case| case.and_then(|case| caveats(case.row)).or_nothing()),
-                );
+                let caveats = |case: Case<'_>| caveats(case.row);
+                line.extend(cases.iter().map(|case| case.and_then(caveats).or_nothing()));
                 lines.push(line);
             }
         }
-        if others.is_empty() || fit_in_blocks(&lines, texts) {
-            return aligned_in_blocks(&lines, texts);
-        }
-        // A number in the place of all factors, and below what it stands for.
-        for line in &mut lines {
-            line.splice(..others.len(), [String::new()]);
-        }
-        "#".clone_into(&mut lines[0][0]);
-        for (line, number, _) in &named {
-            lines[*line][0] = number.to_string();
-        }
-        let mut out = aligned_in_blocks(&lines, texts + 1 - others.len());
-        out.push('\n');
-        named.dedup_by_key(|(_, number, _)| *number);
-        for (_, number, name) in named {
-            wrapped(&mut out, "  ", &format!("{number}: {name}"));
-        }
-        out
+        (lines, named)
     }
 
     /// The number that a combination has in the plan's table, also where it is the first of several
@@ -254,6 +283,11 @@ fn enter<'m>(
         // One of which nothing is recorded stands before none.
         cases[row.at[factor]] = case.or(cases[row.at[factor]]);
     }
+}
+
+/// What figures of a combination must not be read without.
+fn caveats(row: &CellStats) -> Option<String> {
+    Some(row.in_short().join(texts::comma.said())).filter(|text| !text.is_empty())
 }
 
 fn text(all: &Figures<'_>, figure: cell_stats::Figure) -> String {

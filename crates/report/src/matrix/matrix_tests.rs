@@ -605,6 +605,40 @@ fn what_others_published_stands_beside_it() {
     assert_eq!(json["combinations"][2]["published"], json!([]));
 }
 
+/// Published figures beside ours, with caveats of several words, had lines of 105 columns.
+#[test]
+fn caveats_without_room_stand_below_the_table() {
+    let factors = ["policy", "interval"].map(str::to_owned).to_vec();
+    let rows = [["other", "1ms"], ["fifo", "1ms"], ["other", "1500us"], ["fifo", "1500us"]];
+    let values = rows.map(|row| row.map(|value| Some(value.to_owned())).to_vec());
+    let mut matrix = Matrix::new(None, factors, values.into_iter());
+    for row in 0..4 {
+        let samples: Vec<i32> = (1..=2_000).map(|n| n * 99_765 + row).collect();
+        let mut recorded = Synthetic::idle().threads(1).due(2_000).samples(&samples).build();
+        let after = recorded.document.host.after.as_mut().unwrap();
+        after.clocksource = Some("hpet".into());
+        *after.cpus[0].time_ms.get_mut("steal").unwrap() +=
+            1_000 * (1 + u64::from(row.unsigned_abs()));
+        matrix.add(row as usize, 1, recorded);
+    }
+    let lines = "source,year,hardware,kernel,patch,policy,load,load_pct,period_us,samples,min_us,\
+                 avg_us,max_us,sd_us,overruns,note\nSomebody,2010,a \
+                 board,2.6.31,none,,none,0,1000,100000,,7.036,27395.703,3.167,4,\n";
+    matrix.published = Some(Published::read("a.csv", lines.as_bytes()).unwrap());
+    let text = matrix.text(English);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let head = text.lines().find(|line| line.starts_with("policy ")).unwrap();
+    assert!(
+        head.ends_with("  their max  their late  source") && !head.contains("caveats"),
+        "{text}"
+    );
+    let below = "\ninterval=1500us; policy=fifo, interval=1500us: clocksource changed.\n\
+                 policy=other, interval=1ms: steal 33.3 %.\npolicy=fifo, interval=1ms: steal 50.0 %.\n";
+    assert!(text.contains(below), "{text}");
+    let left_out = text.split_once("Not shown in 80 columns: ").unwrap().1;
+    assert!(!left_out.split_once("For all").unwrap().0.contains("caveats"), "{text}");
+}
+
 /// A table of several probes, each with settings of its own, had lines of 155 columns.
 #[test]
 fn factors_that_others_determine_are_given_up_last() {
@@ -779,7 +813,7 @@ fn caveats_of_a_row_stand_before_its_figures() {
     assert_eq!(
         caveats,
         [
-            "Load off target in 1 combination, marked in the table",
+            "Load off target in 1 combination, marked in the table or below it",
             "Steal 1.0 % in 1 combination",
             "Clocksource changed in 1 combination"
         ]
@@ -894,6 +928,50 @@ fn a_factor_that_follows_from_another_belongs_to_it() {
     }
     // Whether a factor follows is seen in the rows alone.
     assert_eq!(lines_by(matrix(), "load")[0], ["policy", "prio", "figure", "none", "hackbench"]);
+}
+
+/// Caveats made each policy's column so wide that they stood below one another.
+#[test]
+fn caveats_do_not_drive_columns_apart() {
+    let rows = [["other", "none"], ["fifo", "none"], ["other", "cpu"], ["fifo", "cpu"]];
+    let values = rows.iter().map(|row| row.map(|value| Some(value.to_owned())).to_vec());
+    let mut matrix = Matrix::new(None, vec!["policy".into(), "load".into()], values);
+    for row in 0..4 {
+        let mut recorded = Synthetic::hackbench().due(2_000).build();
+        let after = recorded.document.host.after.as_mut().unwrap();
+        *after.cpus[0].time_ms.get_mut("steal").unwrap() += 3_000;
+        matrix.add(row, 1, recorded);
+    }
+    let by = matrix.by("policy", English).unwrap();
+    let head: Vec<&str> = by.lines().next().unwrap().split_whitespace().collect();
+    assert_eq!(head, ["load", "figure", "other", "fifo"], "{by}");
+    assert!(by.lines().all(|line| line.chars().count() <= 80), "{by}");
+    let below = "policy=other, no load; policy=fifo, no load; policy=other, cpu; policy=fifo, cpu: \
+                 steal ";
+    assert_eq!(by.replace('\n', " ").matches(below).count(), 1, "{by}");
+    assert_eq!(by.matches(" figure ").count(), 1, "{by}");
+}
+
+/// Below the table of a plan whose columns with a `~` had no room, or that had none, it was
+/// explained.
+#[test]
+fn a_note_explains_the_signs_that_are_there() {
+    let text = |matrix: &Matrix| matrix.text(English).replace('\n', " ");
+    let of = |samples: &[i32], threads| {
+        let mut matrix = Matrix::new(None, vec!["load".into()], [vec![None]].into_iter());
+        let recorded = Synthetic::idle().threads(threads).due(20_000).samples(samples).build();
+        matrix.add(0, 1, recorded);
+        matrix
+    };
+    let note = " ~: from the histogram";
+    let about = text(&of(&[4_000; 20_000], 2));
+    assert!(about.contains("~4.0") && about.contains(note), "{about}");
+    let observed = text(&of(&[4_000; 20_000], 1));
+    assert!(!observed.contains('~'), "{observed}");
+    let narrow = Signs::in_lines(&[vec!["load".into(), "max".into()]], 1);
+    assert!(!narrow.about && !narrow.max_of_runs);
+    let notes = of(&[4_000; 20_000], 2).notes(narrow);
+    assert!(notes.iter().all(|text| !text.contains('~')), "{notes:?}");
 }
 
 /// As the document that set up a Raspberry Pi compared them: as it came, and with another kernel

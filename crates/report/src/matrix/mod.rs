@@ -50,8 +50,11 @@ use judge::{Judged, Verdict};
 use model::{CoKernel, Examined, Quantity, Recorded, Warning};
 use plan::Limit;
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
+use std::fmt::Display;
 use std::path::PathBuf;
+use table::Signs;
 
 /// Combinations that a note names.
 const MAX_NAMED: usize = 4;
@@ -346,12 +349,11 @@ impl Matrix {
         self.quantities_differ().filter(|_| is_mixed)
     }
 
-    /// What must be known of the figures, and of a column of each run's maximum where that is
-    /// shown.
-    fn notes(&self, has_max_of_runs: bool) -> Vec<String> {
+    /// What must be known of the figures, and what these signs mean.
+    fn notes(&self, signs: Signs) -> Vec<String> {
         let has_skipped = self.rows.iter().any(CellStats::has_skipped);
         let mut notes = vec![self.probes.population(has_skipped)];
-        if self.rows.iter().any(CellStats::is_about) {
+        if signs.about {
             notes[0] += texts::from_histogram_up_1.said();
         }
         let pooled = |phases: bool| {
@@ -363,7 +365,7 @@ impl Matrix {
             (false, true) => texts::phases_pooled.said(),
             (false, false) => "",
         };
-        if has_max_of_runs {
+        if signs.max_of_runs {
             notes[0] += texts::what_max_of_runs_is.said();
         }
         let identical = |in_lab: bool| {
@@ -423,10 +425,10 @@ impl Matrix {
     }
 
     /// The same with the worst phases, which have commands.
-    fn notes_and_phases(&self, has_max_of_runs: bool) -> Vec<String> {
+    fn notes_and_phases(&self, signs: Signs) -> Vec<String> {
         let phases =
             self.worst_phases().into_iter().map(|(sentence, again)| format!("{sentence} {again}"));
-        self.notes(has_max_of_runs).into_iter().chain(phases).collect()
+        self.notes(signs).into_iter().chain(phases).collect()
     }
 
     /// The worst phase of each row, and the command that makes it again; of some rows, the largest
@@ -450,18 +452,30 @@ impl Matrix {
             caveats.map(move |text| (text, row))
         }));
         let (known, further) = known.split_at(known.len().min(MAX_CAVEATS));
-        let phrase = |(text, rows): &(&String, Vec<&CellStats>)| {
-            tr!(rows_and_text, rows = self.names(rows.iter().copied()), text)
-        };
-        let mut notes: Vec<String> = known.iter().map(phrase).collect();
-        let more = further.iter().map(|(_, rows)| rows.len() as u64).sum();
-        notes.extend(
-            (more > 0)
-                .then(|| tr!(and_rows_like_these, rows = counted(more, texts::n_combinations))),
-        );
+        let mut notes = self.some_of(&known);
         let grant = self.denied.as_ref().map(|warning| warning_text(warning).next_step);
         notes.extend(grant.map(|grant| grant.to_string()));
         notes
+    }
+
+    /// What a table had no room for: what else the machine did, and what is wrong with runs, in a
+    /// few letters each; what most of them have comes first.
+    fn caveats_below<'r>(&self, rows: impl Iterator<Item = &'r CellStats>) -> Vec<String> {
+        let short = rows.flat_map(|row| row.in_short().into_iter().map(move |text| (text, row)));
+        let mut known = grouped(short);
+        known.sort_by_key(|(_, rows)| Reverse(rows.len()));
+        self.some_of(&known)
+    }
+
+    /// Texts, each with its rows, as many as are listed.
+    fn some_of<T: Display>(&self, known: &[(T, Vec<&CellStats>)]) -> Vec<String> {
+        let phrase = |(text, rows): &(T, Vec<&CellStats>)| {
+            tr!(rows_and_text, rows = self.names(rows.iter().copied()), text)
+        };
+        let more = further.iter().map(|(_, rows)| rows.len() as u64).sum();
+        let more = (more > 0)
+            .then(|| tr!(and_rows_like_these, rows = counted(more, texts::n_combinations)));
+        known.iter().map(phrase).chain(more).collect()
     }
 
     /// What was seen beyond the plan's limits. That nothing was is no promise, and not said as one.

@@ -195,7 +195,7 @@ impl Matrix {
             rows,
             left_out: left_out(without, |n| tr!(n_more_combinations_left, n)),
             notes: self
-                .notes_and_phases(table.has_max_of_runs())
+                .notes_and_phases(table.signs())
                 .into_iter()
                 .chain(table.sources())
                 .collect(),

@@ -163,7 +163,8 @@ fn a_large_plan_stays_a_small_page_and_says_what_it_leaves_out() {
     );
     assert!(page.contains("more combinations are left out"));
     assert!(page.contains("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)"));
-    assert!(matrix.notes(true).len() < 20, "{:?}", matrix.notes(true));
+    let notes = matrix.notes(Signs { max_of_runs: true, about: true });
+    assert!(notes.len() < 20, "{notes:?}");
     let worst = matrix.largest_first()[0];
     assert!(
         data["plan"]["selected"]

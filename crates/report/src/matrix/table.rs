@@ -66,8 +66,31 @@ const GIVEN_UP: [Text; 14] = [
     texts::p99_9,
     texts::skipped,
 ];
+/// What it gives up where that is not enough, once texts have lost their ends.
+const GIVEN_UP_LAST: [Text; 3] = [texts::caveats, texts::their_late, texts::late];
 /// Columns that a text keeps in a table that is too wide.
 const MIN_TEXT: usize = 16;
+
+/// What stands in a table that a note has to explain.
+#[derive(Clone, Copy)]
+pub(super) struct Signs {
+    /// The column of each run's maximum.
+    pub(super) max_of_runs: bool,
+    /// `~`, of a figure that is not the observed one.
+    pub(super) about: bool,
+}
+
+impl Signs {
+    /// Those of a heading and lines of which so many columns, the first, are texts.
+    pub(super) fn in_lines(lines: &[Vec<String>], texts: usize) -> Signs {
+        let max_of_runs = texts::max_of_runs.said();
+        let figures = || lines.iter().flat_map(|line| &line[texts..]);
+        Signs {
+            max_of_runs: figures().any(|cell| cell == max_of_runs),
+            about: figures().any(|cell| cell.starts_with('~')),
+        }
+    }
+}
 
 /// The table, cell by cell.
 pub(super) struct Table {
@@ -302,12 +325,19 @@ impl Table {
                 factors = others;
             }
         }
+        for column in GIVEN_UP_LAST.iter().filter_map(of_figure) {
+            if is_too_wide(&columns) && columns.contains(&column) {
+                columns.retain(|shown| *shown != column);
+                left_out.push(self.head[column].name.as_str());
+            }
+        }
         (columns, alike, left_out)
     }
 
-    /// Whether something stands in that column.
-    pub(super) fn has_max_of_runs(&self) -> bool {
-        self.columns().iter().any(|column| self.head[*column].figure == Some(texts::max_of_runs))
+    /// Those of all its columns.
+    pub(super) fn signs(&self) -> Signs {
+        let (lines, texts) = self.shown(&self.columns());
+        Signs::in_lines(&lines, texts)
     }
 
     /// Columns in which something stands; one of nothing says nothing.
@@ -452,7 +482,7 @@ impl Matrix {
             let fits = |table: &Table| table.in_terminal().is_within_room;
             let is_numbered = !self.varied.is_empty() && !fits(&table) && fits(&numbered);
             let shown = if is_numbered { &numbered } else { &table };
-            let InTerminal { lines, texts, mut alike, left_out, .. } = shown.in_terminal();
+            let InTerminal { lines, texts, mut alike, mut left_out, .. } = shown.in_terminal();
             if is_numbered {
                 let of_factors = (0..table.factors).filter(|column| table.is_alike(*column));
                 alike.splice(0..0, of_factors.map(|column| table.value_of_all(column)));
@@ -464,6 +494,12 @@ impl Matrix {
                 named.for_each(|(name, n)| wrapped(&mut out, "  ", &format!("{n}: {name}")));
                 out.push('\n');
             }
+            if left_out.contains(&texts::caveats.said()) {
+                let below = self.caveats_below(self.rows.iter());
+                below.iter().for_each(|text| wrapped(&mut out, "", text));
+                out.push('\n');
+                left_out.retain(|name| *name != texts::caveats.said());
+            }
             if !alike.is_empty() {
                 let factors = alike.join(texts::comma.said());
                 wrapped(&mut out, "", &tr!(all_have_factors, factors));
@@ -472,8 +508,8 @@ impl Matrix {
                 let columns = left_out.join(texts::comma.said());
                 wrapped(&mut out, "", &tr!(columns_not_shown, columns));
             }
-            let has_max_of_runs = lines[0].iter().any(|name| name == texts::max_of_runs.said());
-            for note in self.notes(has_max_of_runs).into_iter().chain(table.sources()) {
+            let signs = Signs::in_lines(&lines, texts);
+            for note in self.notes(signs).into_iter().chain(table.sources()) {
                 wrapped(&mut out, "", &note);
             }
             for (sentence, again) in self.worst_phases() {
@@ -501,7 +537,7 @@ impl Matrix {
                     out += &line(&(0..cells.len()).map(rule).collect::<Vec<_>>());
                 }
             }
-            let notes = self.notes_and_phases(table.has_max_of_runs());
+            let notes = self.notes_and_phases(Signs::in_lines(&lines, texts));
             for note in notes.into_iter().chain(table.sources()) {
                 let _ = write!(out, "\n{}\n", plain(&note));
             }

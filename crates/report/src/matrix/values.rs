@@ -4,6 +4,7 @@
 use super::Matrix;
 use super::cell_stats::{CellStats, CellThread, Figures, parts};
 use super::published::{PublishedRun, PublishedTime};
+use super::table::Signs;
 use crate::csv_rows::CsvRows;
 use crate::format;
 use crate::language::{Language, in_language};
@@ -156,13 +157,14 @@ impl Matrix {
 
     pub fn json(&self) -> Value {
         in_language(Language::English, || {
+            let about = self.rows.iter().any(CellStats::is_about);
             json!({
                 "title": self.title,
                 "unplanned_kernels": self.unplanned,
                 "combinations": self.rows.iter().map(|row| self.row_json(row)).collect::<Vec<_>>(),
                 "missing_runs": self.missing(),
                 "missing_boots": self.boots_missing.boots,
-                "notes": self.notes_and_phases(false),
+                "notes": self.notes_and_phases(Signs { max_of_runs: false, about }),
             })
         })
     }
