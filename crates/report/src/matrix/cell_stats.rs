@@ -80,6 +80,8 @@ pub(super) struct Texts {
     lost: Option<String>,
     /// What else a reader must know before the figures, each once.
     run_caveats: Vec<String>,
+    /// What was bad about the machine, each once.
+    pub(super) set_up_badly: Vec<String>,
     /// What is wrong with its runs in a few letters each, for a column of the table.
     marks: Vec<String>,
     /// What else the machine did meanwhile: of each kind, the worst of all runs.
@@ -472,6 +474,12 @@ impl Texts {
         let ordinary =
             || caveats::ordinary(document).map(|policy| tr!(ordinary_scheduling_policy, policy));
         self.rights = self.rights.take().or(denied).or_else(ordinary);
+        let badly = caveats::set_up_badly(document);
+        if let Some(text) = badly.map(|caveat| format::capitalised(&caveat.phrase))
+            && !self.set_up_badly.contains(&text)
+        {
+            self.set_up_badly.push(text);
+        }
         let marks = [other.then(|| tr!(mixed_machines)), differ.then(|| tr!(repeats_differ))];
         let faults = caveats::faults(overview.recorded);
         let short = faults.iter().map(|fault| fault.short.clone());

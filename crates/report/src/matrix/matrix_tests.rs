@@ -974,6 +974,28 @@ fn a_note_explains_the_signs_that_are_there() {
     assert!(notes.iter().all(|text| !text.contains('~')), "{notes:?}");
 }
 
+/// The page of a single recording said that a thread of higher priority ran, a plan's table did
+/// not.
+#[test]
+fn a_machine_set_up_badly_is_in_the_notes() {
+    let mut matrix = rows_of(["load"], &[["none"], ["cpu"]]);
+    let mut recorded = Synthetic::idle().threads(1).build();
+    let check = |name: &str| Warning::MachineCheck {
+        check: name.into(),
+        found: "python3 at 95".into(),
+        why: "It runs first.".into(),
+        action: None,
+        found_phrase: None,
+        action_phrase: None,
+    };
+    recorded.document.warnings = ["governor", "idle-states", "threads-above"].map(check).to_vec();
+    matrix.add(1, 2, recorded);
+    let text = matrix.text(English).replace('\n', " ");
+    let note = "cpu: Bad for latency: threads-above, governor and 1 more. See teiji check.";
+    assert!(text.contains(note), "{text}");
+    assert!(matrix.rows[1].is_whole(), "its figures are all that was asked for");
+}
+
 /// As the document that set up a Raspberry Pi compared them: as it came, and with another kernel
 /// and arguments.
 #[test]

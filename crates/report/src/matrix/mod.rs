@@ -448,10 +448,10 @@ impl Matrix {
     /// The caveats, each once, with its rows.
     fn caveat_notes(&self) -> Vec<String> {
         let known = grouped(self.rows.iter().flat_map(|row| {
-            let caveats = row.texts().rights.iter().chain(row.texts().of_runs());
+            let texts = row.texts();
+            let caveats = texts.rights.iter().chain(texts.of_runs()).chain(&texts.set_up_badly);
             caveats.map(move |text| (text, row))
         }));
-        let (known, further) = known.split_at(known.len().min(MAX_CAVEATS));
         let mut notes = self.some_of(&known);
         let grant = self.denied.as_ref().map(|warning| warning_text(warning).next_step);
         notes.extend(grant.map(|grant| grant.to_string()));
@@ -469,6 +469,7 @@ impl Matrix {
 
     /// Texts, each with its rows, as many as are listed.
     fn some_of<T: Display>(&self, known: &[(T, Vec<&CellStats>)]) -> Vec<String> {
+        let (known, further) = known.split_at(known.len().min(MAX_CAVEATS));
         let phrase = |(text, rows): &(T, Vec<&CellStats>)| {
             tr!(rows_and_text, rows = self.names(rows.iter().copied()), text)
         };

@@ -385,6 +385,8 @@ pub(crate) fn set_up_badly(document: &Document) -> Option<Caveat> {
         _ => None,
     };
     let mut checks: Vec<String> = document.warnings.iter().filter_map(check).collect();
+    // What ran before the threads is in their figures.
+    checks.sort_by_key(|check| check != "threads-above");
     let further = checks.len().saturating_sub(MAX_CHECKS);
     checks.truncate(MAX_CHECKS);
     checks.extend((further > 0).then(|| tr!(n_more, n = further)));
