@@ -63,6 +63,49 @@ impl<'m> Case<'m> {
 /// of the factor, its case.
 type Alike<'m> = BTreeMap<(Vec<usize>, Option<usize>), Vec<Option<Case<'m>>>>;
 
+/// A table as a terminal has it.
+struct Shown {
+    /// Its heading first.
+    lines: Vec<Vec<String>>,
+    /// How many columns, the first, are read from the left.
+    texts: usize,
+    /// What numbers and letters in it stand for.
+    below: Vec<String>,
+}
+
+impl Shown {
+    /// A number in the place of all other factors, so many. Of each case it takes the number of its
+    /// first line, its own number, and what that stands for.
+    fn numbered(&self, others: usize, named: &[(usize, usize, String)]) -> Shown {
+        let mut lines = self.lines.clone();
+        for line in &mut lines {
+            line.splice(..others, [String::new()]);
+        }
+        "#".clone_into(&mut lines[0][0]);
+        for (line, number, _) in named {
+            lines[*line][0] = number.to_string();
+        }
+        let below = each_once(named.iter().map(|(_, number, name)| format!("{number}: {name}")));
+        Shown { lines, texts: self.texts + 1 - others, below }
+    }
+
+    /// A letter in the place of each value; none where there are not enough letters.
+    fn lettered(&self) -> Option<Shown> {
+        let mut lines = self.lines.clone();
+        let values = &mut lines[0][self.texts..];
+        if values.len() > usize::from(b'Z' - b'A') {
+            return None;
+        }
+        let mut below = Vec::new();
+        for (value, letter) in values.iter_mut().zip('A'..) {
+            below.push(format!("{letter}: {value}"));
+            *value = letter.to_string();
+        }
+        below.extend(self.below.iter().cloned());
+        Some(Shown { lines, texts: self.texts, below })
+    }
+}
+
 impl Matrix {
     /// The table.
     ///
@@ -185,27 +228,26 @@ impl Matrix {
             below.iter().for_each(|text| wrapped(&mut caveats, "", text));
         }
         let signs = Signs::in_lines(&lines, texts);
-        if others.is_empty() || aligned_width(&lines) <= WIDTH {
-            return (aligned_in_blocks(&lines, texts) + &caveats, signs);
-        }
-        // A number in the place of all factors, and below what it stands for.
-        let mut numbered = lines.clone();
-        for line in &mut numbered {
-            line.splice(..others.len(), [String::new()]);
-        }
-        "#".clone_into(&mut numbered[0][0]);
-        for (line, number, _) in &named {
-            numbered[*line][0] = number.to_string();
-        }
-        if aligned_width(&numbered) > WIDTH && fit_in_blocks(&lines, texts) {
-            return (aligned_in_blocks(&lines, texts) + &caveats, signs);
-        }
-        let mut out = aligned_in_blocks(&numbered, texts + 1 - others.len());
-        out.push('\n');
-        named.dedup_by_key(|(_, number, _)| *number);
-        for (_, number, name) in named {
-            wrapped(&mut out, "  ", &format!("{number}: {name}"));
-        }
+        let plain = Shown { lines, texts, below: Vec::new() };
+        let numbered = || plain.numbered(others.len(), &named);
+        let fits = |shown: &Shown| aligned_width(&shown.lines) <= WIDTH;
+        let has_others = !others.is_empty();
+        let shown = if fits(&plain) {
+            plain
+        } else if let Some(numbered) = Some(numbered()).filter(|shown| has_others && fits(shown)) {
+            numbered
+        } else if let Some(lettered) = plain.lettered().filter(fits) {
+            lettered
+        } else if let Some(both) = numbered().lettered().filter(|shown| has_others && fits(shown)) {
+            both
+        } else if has_others && !fit_in_blocks(&plain.lines, texts) {
+            numbered()
+        } else {
+            plain
+        };
+        let mut out = aligned_in_blocks(&shown.lines, shown.texts);
+        out.extend((!shown.below.is_empty()).then_some('\n'));
+        shown.below.iter().for_each(|text| wrapped(&mut out, "  ", text));
         (out + &caveats, signs)
     }
 

@@ -1020,6 +1020,18 @@ fn several_factors_can_be_named_as_one() {
     );
 }
 
+/// Values of a kernel and its arguments were as wide as a terminal each.
+#[test]
+fn values_that_do_not_fit_are_lettered_below() {
+    let append = "isolcpus=1-3 nohz_full=1-3 rcu_nocbs=0";
+    let rows = [["debian:arm64", "none"], ["debian:rt-arm64", "none"], ["debian:rt-arm64", append]];
+    let lines = lines_by(rows_of(["kernel", "append"], &rows), "kernel,append");
+    assert_eq!(lines[0], ["figure", "A", "B", "C"]);
+    assert!(lines.contains(&["max", "10.0", "20.0", "30.0"].map(str::to_owned).to_vec()));
+    let named = format!("C: debian:rt-arm64, append={append}");
+    assert!(lines.iter().flatten().any(|cell| *cell == named), "{lines:?}");
+}
+
 /// Each within one probe, whose quantity is its own.
 #[test]
 fn loads_are_compared_within_each_quantity() {
