@@ -48,7 +48,8 @@ impl Boot {
 }
 
 impl PlannedBoot {
-    /// Those that a plan asks for, each once; empty where it names no kernel and no arguments.
+    /// Those that a plan asks for, each once; empty where it names no kernel and no arguments. One
+    /// without either is any that is none of the others.
     /// `flags`: those of guests, which say nothing in a boot.
     ///
     /// # Errors
@@ -71,7 +72,9 @@ impl PlannedBoot {
                 planned_boots.push(one);
             }
         }
-        planned_boots.retain(|one| one.kernel.is_some() || one.append.is_some());
+        if planned_boots.iter().all(|one| one.kernel.is_none() && one.append.is_none()) {
+            return Ok(Vec::new());
+        }
         for one in &mut planned_boots {
             let combinations = plan.clone().in_boot(flags, Some(&one.settings())).combinations();
             let combinations = combinations.map_or(0, |combinations| combinations.len());
@@ -81,9 +84,10 @@ impl PlannedBoot {
     }
 
     /// What a boot is of these; none where it is none of them. Of several it is the one with most
-    /// arguments.
+    /// arguments, and of these the one that names the kernel.
     pub fn of<'b>(planned_boots: &'b [Self], boot: &Boot) -> Option<&'b Self> {
-        planned_boots.iter().filter(|one| one.is(boot)).max_by_key(|one| one.words().len())
+        let named = |one: &&Self| (one.words().len(), one.kernel.is_some());
+        planned_boots.iter().filter(|one| one.is(boot)).max_by_key(named)
     }
 
     /// As the plan sets it.
@@ -138,6 +142,7 @@ impl fmt::Display for PlannedBoot {
         let kernel = self.kernel.iter().map(|kernel| format!("kernel={kernel}"));
         let parts: Vec<String> =
             kernel.chain(self.append.iter().map(|words| format!("append={words}"))).collect();
+        f.write_str(if parts.is_empty() { "anything else" } else { "" })?;
         f.write_str(&parts.join(" "))
     }
 }
@@ -191,5 +196,19 @@ mod tests {
         let both = [boot("6.1.0-56-arm64", ""), boot("6.1.0-56-rt-arm64", "isolcpus=1-3 nosmt")];
         assert_eq!(missing(&both), ["kernel=debian:rt-arm64"]);
         assert_eq!(missing(&[boot("5.10.0", "")]).len(), 3);
+    }
+
+    /// The runs of a plan that names a boot for what it adds alone were measured in that boot.
+    #[test]
+    fn what_names_no_boot_is_of_any_other() {
+        let planned_boots = planned_boots(
+            "[vary]\nload = ['none', 'cpu']\n[[include]]\nkernel = '6.6-rt'\nprio = 9\n",
+        );
+        let words: Vec<String> = planned_boots.iter().map(ToString::to_string).collect();
+        assert_eq!(words, ["anything else", "kernel=6.6-rt"]);
+        let runs: Vec<_> = planned_boots.iter().map(|one| one.runs.unwrap()).collect();
+        assert_eq!(runs, [2, 1]);
+        let of = |kernel| PlannedBoot::of(&planned_boots, &boot(kernel, "")).unwrap().to_string();
+        assert_eq!([of("6.6"), of("6.6-rt")], words.as_slice());
     }
 }

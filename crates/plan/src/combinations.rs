@@ -120,6 +120,9 @@ impl Plan {
                 errors.push(PlanError::at(&factor.values[0].at, what));
             }
         }
+        if !self.vary.is_empty() && self.exclude.iter().any(Vec::is_empty) {
+            errors.push(PlanError::at(&self.at, "[[exclude]] is empty"));
+        }
         for setting in self.exclude.iter().flatten() {
             let factor = self.vary.iter().find(|factor| factor.key == setting.key);
             let what = match factor {

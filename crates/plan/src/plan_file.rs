@@ -238,13 +238,7 @@ impl Plan {
         let mut plan = self.clone().without(flags);
         plan.exclude.clear();
         plan.include.clear();
-        let fixed = self.measure.iter().filter(|_| boot.is_some());
-        let varied = self.vary.iter().filter(|_| boot.is_some());
-        let mut is_measured =
-            fixed.filter(|setting| names_boot(std::slice::from_ref(*setting))).all(is_known)
-                && varied
-                    .filter(|factor| names_boot(&factor.values))
-                    .all(|factor| factor.values.iter().any(is_known));
+        let mut is_measured = boot.is_none_or(|boot| self.is_of(boot));
         for settings in &self.exclude {
             let (of_guests, own) = divided(settings);
             match (of_guests.iter().all(is_known), own.is_empty()) {
@@ -253,22 +247,44 @@ impl Plan {
                 (false, _) => {}
             }
         }
-        // All of the factors' combinations are of other boots.
-        if let (false, Some(factor)) = (is_measured, plan.vary.first()) {
-            plan.exclude = factor.values.iter().map(|value| vec![value.clone()]).collect();
-        }
-        for settings in &self.include {
-            let (of_guests, own) = divided(settings);
-            let is_here = !names_boot(settings)
+        let is_here = |settings: &&Vec<Setting>| {
+            !names_boot(settings)
                 || self.combination_of(settings).iter().all(|setting| {
                     !BootSettings::FLAGS.contains(&setting.key.as_str()) || is_known(setting)
-                });
+                })
+        };
+        let added = self.include.iter().filter(is_here).map(|settings| divided(settings));
+        let added: Vec<(Vec<Setting>, Vec<Setting>)> = added.collect();
+        // One that sets the boot and nothing else adds `[measure]` itself.
+        is_measured |= plan.vary.is_empty() && added.iter().any(|(_, own)| own.is_empty());
+        // All of the factors' combinations are of other boots.
+        if !is_measured {
+            plan.exclude = match plan.vary.first() {
+                Some(factor) => factor.values.iter().map(|value| vec![value.clone()]).collect(),
+                None => vec![Vec::new()],
+            };
+        }
+        for (of_guests, own) in added {
             let is_there = || !of_guests.is_empty() && plan.has(&own);
-            if is_here && !own.is_empty() && !is_there() {
+            if !own.is_empty() && !is_there() {
                 plan.include.push(own);
             }
         }
         plan
+    }
+
+    /// Whether what `[measure]` and the factors set of a boot is so in this one: none of a flag
+    /// that they do not set.
+    fn is_of(&self, boot: &BootSettings) -> bool {
+        let varied = self.vary.iter().flat_map(|factor| &factor.values);
+        let set: Vec<&Setting> = self.measure.iter().chain(varied).collect();
+        BootSettings::FLAGS.iter().zip(&boot.values).all(|(flag, value)| {
+            let of_flag = || set.iter().filter(|setting| setting.key == *flag);
+            match of_flag().next() {
+                Some(_) => of_flag().any(|setting| setting.value.to_string() == *value),
+                None => value == "none",
+            }
+        })
     }
 
     /// The plan without these settings of runs: no value of a factor is one of them any more, and
@@ -676,6 +692,8 @@ impl Source<'_> {
                     // With one setting less it would be another combination.
                     return (settings.len() == table.len()).then_some(settings);
                 }
+                // Without factors it is the one combination that `[measure]` is.
+                DeValue::Table(_) if name == "exclude" => return Some(Vec::new()),
                 DeValue::Table(_) => format!("[[{name}]] is empty"),
                 _ => format!("'{name}' is written as tables, [[{name}]]"),
             };

@@ -251,6 +251,32 @@ fn a_boot_has_its_own_exclusions_and_additions() {
     assert_eq!(in_boot(None), ["load=none", "load=cpu", every]);
 }
 
+/// They were measured in the boot that only an addition names.
+#[test]
+fn a_plans_own_runs_are_not_of_a_boot_that_an_addition_names() {
+    let of = |text: &str, boot: [&str; 2]| {
+        let boot = BootSettings { values: boot.map(str::to_owned) };
+        let here = plan(text).in_boot(&["kernel", "append"], Some(&boot));
+        // As a folder has it.
+        let here = plan(&here.as_run(1));
+        let combinations = here.combinations().unwrap();
+        combinations.iter().map(|one| here.label(one)).collect::<Vec<_>>()
+    };
+    let alone = "[measure]\nsamples = 9\n[[include]]\nkernel = 'c'\nprio = 10\n";
+    assert_eq!(of(alone, ["c", "none"]), ["prio=10"]);
+    assert_eq!(of(alone, ["none", "none"]), [""]);
+    let beside = "[vary]\nkernel = ['a', 'b']\n[[include]]\nkernel = 'c'\nprio = 10\n";
+    assert_eq!(of(beside, ["c", "none"]), ["prio=10"]);
+    assert_eq!(of(beside, ["a", "none"]), [""]);
+    let tuned = "[vary]\nkernel = ['a', 'b']\nload = ['none', 'cpu']\n[[include]]\nkernel = \
+                 'a'\nappend = 'nosmt'\nload = 'cpu'\n";
+    assert_eq!(of(tuned, ["a", "nosmt"]), ["load=cpu"]);
+    assert_eq!(of(tuned, ["a", "none"]), ["load=none", "load=cpu"]);
+    // The addition is what the plan measures, in another boot.
+    let same = "[measure]\nsamples = 9\n[[include]]\nkernel = 'c'\n";
+    assert_eq!(of(same, ["c", "none"]), [""]);
+}
+
 #[test]
 fn combinations_are_left_out_and_added() {
     let plan = plan(
@@ -339,7 +365,8 @@ fn what_is_wrong_is_named_with_line_and_column() {
         ("[limits]\nmax = 'soon'", "plan.toml:2:7: "),
         ("[limits]\nMedian = '1ms'", "plan.toml:2:1: invalid limit 'Median<1ms'"),
         ("exclude = 3", "plan.toml:1:1: 'exclude' is written as tables, [[exclude]]"),
-        ("[[exclude]]", "[[exclude]] is empty"),
+        ("[vary]\nload = ['cpu']\n[[exclude]]", "plan.toml:1:1: [[exclude]] is empty"),
+        ("[[exclude]]", "plan.toml:1:1: no run is left"),
         ("[vary]\nload = ['cpu']\n[[exclude]]\nprio = 3", "plan.toml:4:1: 'prio' is not varied"),
         (
             "[vary]\nload = ['cpu']\n[[exclude]]\nload = 'cup'",
