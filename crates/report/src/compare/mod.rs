@@ -16,7 +16,7 @@ use crate::sections::caveats;
 use crate::sections::verdict::{Headline, fitting};
 use differs::{Differing, differing};
 pub(crate) use differs::{different_quantities, incomparable};
-use model::{Examined, Quantity, Recorded, RunIdentity};
+use model::{Document, Examined, Quantity, Recorded, RunIdentity};
 use stats::{Comparison, Group, Measured, compare};
 
 /// Recordings that are taken to be repeats of one another.
@@ -186,6 +186,20 @@ impl Refused {
             false => self.sentence,
         }
     }
+}
+
+/// Whether nothing is against a comparison of recordings with these documents.
+pub fn can_be_compared(documents: &[&Document]) -> bool {
+    incomparable(documents).is_empty()
+}
+
+/// Why recordings are not compared, and below it the commands that compare some of them.
+pub fn refused_with_commands(why: &str, commands: &[String], language: Language) -> String {
+    if commands.is_empty() {
+        return why.to_owned();
+    }
+    let lines = commands.iter().map(|command| format!("\n  {command}")).collect::<String>();
+    in_language(language, || format!("{why}\n{}{lines}", texts::what_can_be_compared.said()))
 }
 
 impl Compared {

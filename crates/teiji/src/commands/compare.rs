@@ -3,12 +3,15 @@
 //! them.
 
 use crate::commands::joint::{Alike, Joint, Row};
+use crate::commands::run::{self, Begun};
 use crate::commands::{import, named, recordings};
 use crate::exit::{CommandResult, DONE, Failure};
 use crate::output;
 use crate::overwrite::{self, FileKind};
+use crate::suggestion::{Word, command};
 use ::report::{AlikeRows, Comparisons, Language, Repeats};
 use anyhow::{anyhow, ensure};
+use recording::{Recording, RecordingError};
 use serde_json::json;
 use stats::ExactRequest;
 use std::path::PathBuf;
@@ -56,6 +59,13 @@ fn paths(text: &str) -> anyhow::Result<Paths> {
     Ok(Paths(paths))
 }
 
+impl Args {
+    /// Of what is wrong: a program that asks for JSON reads that in English too.
+    fn language(&self) -> Language {
+        if self.json { Language::English } else { self.lang }
+    }
+}
+
 pub fn run(mut args: Args) -> CommandResult {
     let with = args.with.iter_mut().map(|Paths(paths)| paths);
     let _made =
@@ -69,7 +79,7 @@ pub fn run(mut args: Args) -> CommandResult {
         return by_factor(args);
     }
     let groups = groups(args)?;
-    let compared = compared(args, &groups, args.anyway)?;
+    let compared = compared(args, &groups, args.anyway)?.map_err(anyhow::Error::msg)?;
     output::say(&match (args.json, args.md) {
         (true, _) => model::document_text(&compared.json())?,
         (_, true) => compared.markdown(args.lang),
@@ -96,16 +106,21 @@ fn causes(args: &Args) -> Option<String> {
 }
 
 /// The comparison, and its page where one was asked for; `anyway`, whatever is against it, which is
-/// said.
-fn compared(args: &Args, groups: &[Repeats], anyway: bool) -> Result<Comparisons, Failure> {
-    // A program that asks for JSON reads what is wrong in English too.
-    let language = if args.json { Language::English } else { args.lang };
-    let compared = Comparisons::new(groups, anyway, language).map_err(anyhow::Error::msg)?;
+/// said. Or why they cannot be compared.
+fn compared(
+    args: &Args,
+    groups: &[Repeats],
+    anyway: bool,
+) -> Result<Result<Comparisons, String>, Failure> {
+    let compared = match Comparisons::new(groups, anyway, args.language()) {
+        Ok(compared) => compared,
+        Err(why) => return Ok(Err(why)),
+    };
     if let Some(path) = &args.html {
         let page = compared.html(groups, &output::command_line().join(" "), args.lang);
         output::write_whole(path, &page)?;
     }
-    Ok(compared)
+    Ok(Ok(compared))
 }
 
 fn groups(args: &Args) -> Result<Vec<Repeats>, Failure> {
@@ -149,11 +164,9 @@ fn headed(heading: &str) -> String {
 /// kernel.
 fn by_factor(args: &Args) -> CommandResult {
     let joint = Joint::read(&args.recordings)?;
-    let bad = |why: String| anyhow!(why).into();
+    let bad = |why: String| refused(&why, &joint, args);
     let Some((factor, sets)) = joint.alike() else {
-        return Err(bad("all recordings have the same settings: name some of another kernel, \
-                        for example"
-            .to_owned()));
+        refuse!("all recordings have the same settings: name some of another kernel, for example");
     };
     let (mut sets, single): (Vec<_>, Vec<_>) = sets.into_iter().partition(|set| set.rows.len() > 1);
     if sets.is_empty() {
@@ -177,7 +190,10 @@ fn by_factor(args: &Args) -> CommandResult {
             Ok(repeats(&row.recordings)?.called(format!("{factor}={value}")))
         };
         let groups: Vec<Repeats> = rows.iter().map(group).collect::<Result<_, Failure>>()?;
-        let compared = compared(args, &groups, args.anyway || *of_cores)?;
+        let compared = match compared(args, &groups, args.anyway || *of_cores)? {
+            Ok(compared) => compared,
+            Err(why) => return Err(bad(why)),
+        };
         if args.json {
             documents
                 .push(json!({ "factor": factor, "where": common, "compared": compared.json() }));
@@ -201,6 +217,76 @@ fn by_factor(args: &Args) -> CommandResult {
         complain!("{common}: only one value of {factor} is recorded, nothing to compare");
     }
     Ok(DONE)
+}
+
+/// As many pairs of each factor are named as can be compared.
+const MAX_PAIRS: usize = 3;
+
+/// Why these folders are not compared as they were named, and the commands that do compare what is
+/// in them.
+fn refused(why: &str, joint: &Joint, args: &Args) -> Failure {
+    let commands = joint.alike_by_each().into_iter().flat_map(|(factor, sets)| {
+        let pairs = sets.iter().flat_map(|set| {
+            let (first, others) = set.rows.split_first().unzip();
+            let first = first.map(|(_, row)| *row);
+            let others = others.into_iter().flatten().map(|(_, row)| *row);
+            first.into_iter().flat_map(move |first| others.clone().map(move |other| (first, other)))
+        });
+        let pairs = pairs.filter(|(first, other)| can_be_compared(first, other).unwrap_or(false));
+        let mut commands: Vec<String> =
+            pairs.take(MAX_PAIRS).map(|(first, other)| of_pair(first, other, args)).collect();
+        if !commands.is_empty() && can_show_by(&args.recordings, factor) {
+            let mut words: Vec<&dyn Word> = vec![&"show"];
+            words.extend(args.recordings.iter().map(|path| path as &dyn Word));
+            words.extend([&"--by" as &dyn Word, &factor]);
+            commands.push(command(&words));
+        }
+        commands
+    });
+    let commands: Vec<String> = commands.collect();
+    anyhow!(::report::refused_with_commands(why, &commands, args.language())).into()
+}
+
+/// Whether nothing is against a comparison of these, which a command can name: what was imported
+/// for this call alone is not there afterwards.
+fn can_be_compared(first: &Row, other: &Row) -> Result<bool, RecordingError> {
+    let both = || first.recordings.iter().chain(&other.recordings);
+    let opened: Vec<Recording> =
+        both().map(|path| Recording::open(path)).collect::<Result<_, _>>()?;
+    let are_there = both().zip(&opened).all(|(path, one)| one.shown_path() == *path);
+    Ok(are_there
+        && ::report::can_be_compared(&opened.iter().map(Recording::document).collect::<Vec<_>>()))
+}
+
+/// The command that compares these. A path with a comma in it is none for `--with`: then one
+/// recording of each is compared.
+fn of_pair(first: &Row, other: &Row, args: &Args) -> String {
+    let has_comma = |path: &PathBuf| path.to_string_lossy().contains(',');
+    let with: Vec<String> =
+        other.recordings.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    let with = with.join(",");
+    let are_single = first.recordings.len() == 1 && other.recordings.len() == 1;
+    let mut words: Vec<&dyn Word> = vec![&"compare"];
+    if are_single || other.recordings.iter().any(has_comma) {
+        words.extend([&first.recordings[0] as &dyn Word, &other.recordings[0]]);
+    } else {
+        words.extend(first.recordings.iter().map(|path| path as &dyn Word));
+        words.extend([&"--with" as &dyn Word, &with]);
+    }
+    if let Some(page) = &args.html {
+        words.extend([&"--html" as &dyn Word, page]);
+    }
+    command(&words)
+}
+
+/// Whether `teiji show` has these folders by this factor: of one plan by those that it varies.
+fn can_show_by(folders: &[PathBuf], factor: &str) -> bool {
+    match folders {
+        [folder] if run::is_folder(folder) => {
+            Begun::read(folder).is_ok_and(|begun| begun.keys.iter().any(|key| key == factor))
+        }
+        _ => true,
+    }
 }
 
 #[cfg(test)]

@@ -193,7 +193,7 @@ impl Joint {
     /// All that ran on Linux, also beside a co-kernel, has sets of its own.
     pub fn alike(&self) -> Option<(&str, Vec<Alike<'_>>)> {
         let rows: Vec<&Row> = self.rows.iter().filter(|row| !row.recordings.is_empty()).collect();
-        let stages = Stages { probe: self.place("probe"), core: self.place("co-kernel") };
+        let stages = self.stages();
         if !rows.iter().any(|row| stages.is_beside(row, &rows)) {
             return self.alike_of(&rows, &stages);
         }
@@ -224,9 +224,29 @@ impl Joint {
         rows: &[&'j Row],
         stages: &Stages,
     ) -> Option<(&'j str, Vec<Alike<'j>>)> {
-        let is_varied =
-            |place: &usize| rows.iter().any(|row| row.values[*place] != rows[0].values[*place]);
-        let factor = (0..self.keys.len()).find(is_varied)?;
+    /// The same sets by each factor that is varied, of a co-kernel's threads and of those on Linux
+    /// alike.
+    pub fn alike_by_each(&self) -> Vec<(&str, Vec<Alike<'_>>)> {
+        let rows: Vec<&Row> = self.rows.iter().filter(|row| !row.recordings.is_empty()).collect();
+        let stages = self.stages();
+        let varied = (0..self.keys.len()).filter(|place| is_varied(&rows, *place));
+        varied.map(|factor| self.alike_in(factor, &rows, &stages)).collect()
+    }
+
+    fn stages(&self) -> Stages {
+        Stages { probe: self.place("probe"), core: self.place("co-kernel") }
+    }
+
+        let factor = (0..self.keys.len()).find(|place| is_varied(rows, *place))?;
+        Some(self.alike_in(factor, rows, stages))
+    }
+
+    fn alike_in<'j>(
+        &'j self,
+        factor: usize,
+        rows: &[&'j Row],
+        stages: &Stages,
+    ) -> (&'j str, Vec<Alike<'j>>) {
         let follows = |place: &usize| {
             let differ = |a: &Row, b: &Row| {
                 a.values[factor] == b.values[factor] && a.values[*place] != b.values[*place]
@@ -234,7 +254,7 @@ impl Joint {
             !rows.iter().any(|a| rows.iter().any(|b| differ(a, b)))
         };
         let others: Vec<usize> = (0..self.keys.len())
-            .filter(|place| *place != factor && is_varied(place) && !follows(place))
+            .filter(|place| *place != factor && is_varied(rows, *place) && !follows(place))
             .collect();
         let mut sets: Vec<Alike<'_>> = Vec::new();
         for row in rows {
@@ -252,7 +272,7 @@ impl Joint {
             let on_core = set.rows.iter().filter(|(_, row)| stages.is_on_core(row)).count();
             set.of_cores = on_core > 0 && factor != stages.probe.unwrap_or(usize::MAX);
         }
-        Some((&self.keys[factor], sets))
+        (&self.keys[factor], sets)
     }
 }
 
@@ -261,6 +281,11 @@ const ON_CORES: &str = "on the co-kernel where there is one";
 
 /// Where among the values of rows it stands on what threads ran.
 struct Stages {
+/// Whether these rows differ in the factor at this place.
+fn is_varied(rows: &[&Row], place: usize) -> bool {
+    rows.iter().any(|row| row.values[place] != rows[0].values[place])
+}
+
     probe: Option<usize>,
     core: Option<usize>,
 }

@@ -500,3 +500,30 @@ fn runs_of_a_shuffled_plan_are_compared_with_its_first_value() {
     let head = by.lines().find(|line| line.starts_with("figure")).unwrap();
     assert!(head.find("60") < head.find("50"), "{by}");
 }
+
+/// It ended in a refusal that led nowhere.
+#[test]
+fn what_can_be_compared_of_a_plan_is_named() {
+    let place = TestFolder::new();
+    let plan = "[measure]\npolicy = 'other'\ncpus = '0'\nwarmup = '0s'\nsamples = \
+                30\n[vary]\ninterval = ['1ms', '2ms']\nload = ['none', 'cpu']\n";
+    std::fs::write(place.join("plan.toml"), plan).unwrap();
+    place.well("run plan.toml -q -o out");
+    for (flags, named) in [
+        ("", "cannot be compared: their intervals differ (1ms; 2ms); "),
+        ("--html page.html --anyway", "--html shows one comparison, and these are 2"),
+    ] {
+        let output = place.teiji(&format!("compare out {flags}"));
+        assert_eq!(output.code, Some(2), "{output:?}");
+        assert!(output.err.contains(named), "{output:?}");
+        let commands: Vec<&str> =
+            output.err.lines().filter_map(|line| line.strip_prefix("  teiji ")).collect();
+        let [first, second, by] = commands.as_slice() else { panic!("{output:?}") };
+        for (pair, interval) in [(first, "1ms"), (second, "2ms")] {
+            assert_eq!(pair.matches(&format!("interval={interval}_load=")).count(), 2, "{pair}");
+            place.well(pair);
+        }
+        assert_eq!(*by, "show out --by load");
+        place.well(by);
+    }
+}
