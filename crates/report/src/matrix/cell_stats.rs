@@ -75,15 +75,15 @@ pub(super) struct CellStats {
 pub(super) struct Texts {
     /// Real-time scheduling that was asked for and not granted, or ordinary scheduling that was
     /// asked for.
-    pub(super) rights: Option<String>,
+    pub(super) rights: Option<Caveat>,
     /// How many samples were lost, of all its runs.
-    lost: Option<String>,
+    lost: Option<Caveat>,
     /// What else a reader must know before the figures, each once.
-    run_caveats: Vec<String>,
+    run_caveats: Vec<Caveat>,
     /// What was bad about the machine, each once.
-    pub(super) set_up_badly: Vec<String>,
+    pub(super) set_up_badly: Vec<Caveat>,
     /// What is wrong with its runs in a few letters each, for a column of the table.
-    marks: Vec<String>,
+    marks: Vec<(CaveatKind, String)>,
     /// What else the machine did meanwhile: of each kind, the worst of all runs.
     pub(super) caveats: Vec<Caveat>,
 }
@@ -388,7 +388,7 @@ impl CellStats {
         let lost = self.lost;
         self.texts.each(|texts| {
             texts.add(overview, other, differ);
-            texts.lost = caveats::of_lost_samples(lost).map(|caveat| caveat.phrase);
+            texts.lost = caveats::of_lost_samples(lost);
         });
     }
 
@@ -398,15 +398,23 @@ impl CellStats {
     }
 
     /// What its figures must not be read without, in a few letters each: `no real-time rights,
-    /// steal 26.3 %`.
+    /// steal 26.3 %`, the worst first.
     pub(super) fn in_short(&self) -> Vec<String> {
         let texts = self.texts();
-        texts
-            .marks
-            .iter()
-            .cloned()
-            .chain(texts.caveats.iter().map(|caveat| caveat.short.clone()))
-            .collect()
+        let caveats = texts.caveats.iter().map(|caveat| (caveat.kind, &caveat.short));
+        let marks = texts.marks.iter().map(|(kind, mark)| (*kind, mark));
+        let mut all: Vec<(CaveatKind, &String)> = marks.chain(caveats).collect();
+        all.sort_by_key(|(kind, _)| *kind);
+        all.into_iter().map(|(_, short)| short.clone()).collect()
+    }
+
+    /// The same in full.
+    pub(super) fn caveats(&self) -> Vec<String> {
+        let texts = self.texts();
+        let mut all: Vec<&Caveat> =
+            texts.rights.iter().chain(texts.of_runs()).chain(&texts.caveats).collect();
+        all.sort_by_key(|caveat| caveat.kind);
+        all.into_iter().map(|caveat| caveat.phrase.clone()).collect()
     }
 
     /// Whether its figures are all that was asked for.
@@ -461,7 +469,7 @@ impl CellStats {
 
 impl Texts {
     /// What a reader must know of the runs themselves, beside the rights they had.
-    pub(super) fn of_runs(&self) -> impl Iterator<Item = &String> {
+    pub(super) fn of_runs(&self) -> impl Iterator<Item = &Caveat> {
         self.lost.iter().chain(&self.run_caveats)
     }
 
@@ -469,20 +477,25 @@ impl Texts {
     /// the lab's repeats differ.
     fn add(&mut self, overview: &Overview<'_>, other: bool, differ: bool) {
         let document = overview.document();
-        let denied = caveats::denied(document)
-            .map(|how| format::capitalised(&tr!(no_real_time_rights_how, how)));
-        let ordinary =
-            || caveats::ordinary(document).map(|policy| tr!(ordinary_scheduling_policy, policy));
+        let denied = caveats::denied(document).map(|how| {
+            let phrase = format::capitalised(&tr!(no_real_time_rights_how, how));
+            Caveat::in_full(CaveatKind::RightsDenied, phrase)
+        });
+        let ordinary = || caveats::of_ordinary(document);
         self.rights = self.rights.take().or(denied).or_else(ordinary);
-        let badly = caveats::set_up_badly(document);
-        if let Some(text) = badly.map(|caveat| format::capitalised(&caveat.phrase))
-            && !self.set_up_badly.contains(&text)
-        {
-            self.set_up_badly.push(text);
+        if let Some(badly) = caveats::set_up_badly(document) {
+            let badly = Caveat::in_full(badly.kind, format::capitalised(&badly.phrase));
+            if !self.set_up_badly.contains(&badly) {
+                self.set_up_badly.push(badly);
+            }
         }
-        let marks = [other.then(|| tr!(mixed_machines)), differ.then(|| tr!(repeats_differ))];
+        let incomplete = |text: String| (CaveatKind::Incomplete, text);
+        let marks = [
+            other.then(|| incomplete(tr!(mixed_machines))),
+            differ.then(|| incomplete(tr!(repeats_differ))),
+        ];
         let faults = caveats::faults(overview.recorded);
-        let short = faults.iter().map(|fault| fault.short.clone());
+        let short = faults.iter().map(|fault| (fault.kind, fault.short.clone()));
         for mark in short.chain(marks.into_iter().flatten()) {
             if !self.marks.contains(&mark) {
                 self.marks.push(mark);
@@ -494,11 +507,11 @@ impl Texts {
             matches!(kind, RightsDenied | LoadOffTarget | SamplesLost)
         };
         let faults = faults.into_iter().filter(|fault| !has_line(fault.kind));
-        let other = other.then(|| tr!(repeats_come_from_different));
-        let differ = differ.then(|| tr!(repeats_in_lab_differ));
-        for caveat in faults.map(|fault| fault.phrase).chain([other, differ].into_iter().flatten())
-        {
-            if !self.run_caveats.contains(&caveat) {
+        let of_row = |phrase: String| Caveat::in_full(CaveatKind::Incomplete, phrase);
+        let other = other.then(|| of_row(tr!(repeats_come_from_different)));
+        let differ = differ.then(|| of_row(tr!(repeats_in_lab_differ)));
+        for caveat in faults.chain([other, differ].into_iter().flatten()) {
+            if self.run_caveats.iter().all(|known| known.phrase != caveat.phrase) {
                 self.run_caveats.push(caveat);
             }
         }

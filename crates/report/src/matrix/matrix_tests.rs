@@ -716,6 +716,25 @@ fn a_row_whose_run_json_contradicts_its_samples_says_so() {
     assert_eq!(matrix.rows[0].in_short(), ["contradicts samples", "incomplete"]);
 }
 
+/// A note stood before what is wrong with the figures.
+#[test]
+fn caveats_of_a_row_are_the_worst_first() {
+    let rows = [vec![Some("none".to_owned())]];
+    let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
+    let mut recorded = Synthetic::idle().threads(1).samples(&[5_000; 20]).build();
+    recorded.document.threads[0].latency_ns.as_mut().unwrap().max = 4_000;
+    let ordinary = plan::Scheduling { policy: plan::Policy::Other, prio: None };
+    recorded.document.run.scheduling = ordinary;
+    recorded.document.threads[0].scheduling = ordinary;
+    matrix.add(0, 1, recorded);
+    let caveats = matrix.json()["combinations"][0]["caveats"].clone();
+    let caveats: Vec<&str> =
+        caveats.as_array().unwrap().iter().map(|caveat| caveat.as_str().unwrap()).collect();
+    let [first, .., last] = caveats.as_slice() else { panic!("{caveats:?}") };
+    assert!(first.contains("contradict its samples"), "{caveats:?}");
+    assert!(last.contains("rdinary scheduling"), "{caveats:?}");
+}
+
 /// A name stood below the table once for each thread.
 #[test]
 fn a_combination_of_two_threads_is_named_once_by_a_factor() {

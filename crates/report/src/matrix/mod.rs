@@ -445,13 +445,15 @@ impl Matrix {
         self.largest_first().into_iter().filter_map(of_row).take(MAX_NAMED).collect()
     }
 
-    /// The caveats, each once, with its rows.
+    /// The caveats, each once, with its rows, the worst first.
     fn caveat_notes(&self) -> Vec<String> {
-        let known = grouped(self.rows.iter().flat_map(|row| {
+        let mut known = grouped(self.rows.iter().flat_map(|row| {
             let texts = row.texts();
             let caveats = texts.rights.iter().chain(texts.of_runs()).chain(&texts.set_up_badly);
-            caveats.map(move |text| (text, row))
+            caveats.map(move |caveat| ((caveat.kind, &caveat.phrase), row))
         }));
+        known.sort_by_key(|((kind, _), _)| *kind);
+        let known: Vec<_> = known.into_iter().map(|((_, text), rows)| (text, rows)).collect();
         let mut notes = self.some_of(&known);
         let grant = self.denied.as_ref().map(|warning| warning_text(warning).next_step);
         notes.extend(grant.map(|grant| grant.to_string()));

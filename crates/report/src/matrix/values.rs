@@ -143,7 +143,7 @@ impl Matrix {
         // Of several loads, in their order.
         let (low, high): (Vec<f64>, Vec<f64>) = row.reached.iter().copied().unzip();
         (object["loads_least_percent"], object["loads_most_percent"]) = (json!(low), json!(high));
-        object["caveats"] = json!(caveats(row).join("; "));
+        object["caveats"] = json!(row.caveats().join("; "));
         object
     }
 
@@ -188,7 +188,7 @@ impl Matrix {
             "lost": row.samples_lost(),
             "loads_percent": row.reached,
             "load_off_target": row.off_target,
-            "caveats": caveats(row),
+            "caveats": row.caveats(),
             "beyond": self.standing(row, Verdict::Fail),
             "inconclusive": self.standing(row, Verdict::NotEnough),
         });
@@ -237,12 +237,6 @@ fn figures(all: &Figures<'_>) -> Map<String, Value> {
     let of_runs = [json!(all.due.count()), json!(as_measured), json!(overruns), json!(skipped)];
     object.extend(OF_RUNS.map(str::to_owned).into_iter().zip(of_runs));
     object
-}
-
-fn caveats(row: &CellStats) -> Vec<&str> {
-    let texts = row.texts();
-    let caveats = texts.caveats.iter().map(|caveat| &caveat.phrase);
-    texts.rights.iter().chain(texts.of_runs()).chain(caveats).map(String::as_str).collect()
 }
 
 fn published_json(run: &PublishedRun) -> Value {

@@ -256,7 +256,9 @@ impl Matrix {
     /// where nothing is amiss.
     fn rights(&self) -> String {
         let mut known = grouped(
-            self.rows.iter().filter_map(|row| Some((row.texts().rights.as_deref()?, row.denied))),
+            self.rows
+                .iter()
+                .filter_map(|row| Some((&row.texts().rights.as_ref()?.phrase, row.denied))),
         );
         // What was denied before what was asked for.
         known.sort_by_key(|(_, denied)| (!denied[0], std::cmp::Reverse(denied.len())));

@@ -143,7 +143,7 @@ impl Caveat {
     }
 
     /// What no table has a column for.
-    const fn in_full(kind: CaveatKind, phrase: String) -> Caveat {
+    pub(crate) const fn in_full(kind: CaveatKind, phrase: String) -> Caveat {
         Caveat::new(kind, phrase, String::new())
     }
 }
@@ -313,6 +313,14 @@ pub(crate) fn ordinary(document: &Document) -> Option<String> {
     (!asked.policy.is_real_time() && document.probe.taken_by() == TakenBy::OwnThreads).then(granted)
 }
 
+/// The same as a caveat of figures that say nothing else of it.
+pub(crate) fn of_ordinary(document: &Document) -> Option<Caveat> {
+    ordinary(document).map(|policy| {
+        let phrase = tr!(ordinary_scheduling_policy, policy);
+        Caveat::in_full(CaveatKind::OrdinaryScheduling, phrase)
+    })
+}
+
 /// What is wrong with the run itself, as far as its document says it, and that so many samples were
 /// lost.
 fn faults_of_run(document: &Document, lost: u64) -> Vec<Caveat> {
@@ -452,11 +460,7 @@ pub(crate) fn in_short(document: &Document) -> Vec<String> {
 /// target has a column of its own.
 pub(crate) fn phrases(recorded: &Recorded) -> Vec<String> {
     let document = &recorded.document;
-    let ordinary = ordinary(document).map(|policy| {
-        let phrase = tr!(ordinary_scheduling_policy, policy);
-        Caveat::in_full(CaveatKind::OrdinaryScheduling, phrase)
-    });
-    let faults = faults(recorded).into_iter().chain(collect(document)).chain(ordinary);
+    let faults = faults(recorded).into_iter().chain(collect(document)).chain(of_ordinary(document));
     let mut all: Vec<Caveat> =
         faults.filter(|caveat| caveat.kind != CaveatKind::LoadOffTarget).collect();
     all.sort_by_key(|caveat| caveat.kind);
