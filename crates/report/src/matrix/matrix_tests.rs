@@ -102,6 +102,26 @@ fn exceeded_and_inconclusive_limits_are_named() {
     assert!(text.replace("\n  ", " ").replace('\n', " ").contains(output), "{text}");
 }
 
+/// The reason of the first combination was given for all.
+#[test]
+fn each_reason_why_a_limit_is_inconclusive_is_given() {
+    let rows = [Some("none"), Some("net")].map(|load| vec![load.map(str::to_owned)]);
+    let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
+    let short = Synthetic::idle().threads(1).samples(&[1_000; 10]);
+    add_judged(&mut matrix, 0, &["p99<50us"], &short);
+    let (mut recorded, analyses) = Synthetic::idle()
+        .threads(1)
+        .samples(&[1_000; 500])
+        .examined(&Limit::exact_request(&matrix.limits));
+    lose_samples(&mut recorded.document.threads[0], 1);
+    let examined = Examined { recorded, analyses, pool: None };
+    let judged = Gate::judge(&matrix.limits, std::slice::from_ref(&examined)).judged;
+    matrix.add_run(1, 1, examined.recorded, Vec::new(), judged);
+    let text = matrix.text(English).replace("\n  ", " ").replace('\n', " ");
+    let reasons = "inconclusive in 2 (?): p99 needs 100 and 1 sample lost, with unknown latencies";
+    assert!(text.contains(reasons), "{text}");
+}
+
 /// Of two folders of plans: what only one of them limits is not judged in the other, and not
 /// dropped either.
 #[test]

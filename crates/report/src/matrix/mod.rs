@@ -29,7 +29,7 @@ pub use by::AlikeRows;
 pub use published::{Published, PublishedError};
 pub use settings::{InForce, SETTINGS, in_force, normalised, settings_of};
 
-use crate::alike::grouped;
+use crate::alike::{each_once, grouped};
 use crate::charts::options::ChartOptions;
 use crate::format::list;
 use crate::format::{self, count, counted};
@@ -58,6 +58,8 @@ use table::Signs;
 
 /// Combinations that a note names.
 const MAX_NAMED: usize = 4;
+/// Reasons that are listed why a limit is inconclusive.
+const MAX_REASONS: usize = 3;
 /// Kinds of caveats that are listed.
 const MAX_CAVEATS: usize = 8;
 /// Recordings that are kept to be drawn: tens of MB at most.
@@ -491,11 +493,14 @@ impl Matrix {
             let all: Vec<&Judged> = measured.iter().filter_map(|row| row.judged(limit)).collect();
             let with = |verdict| all.iter().filter(|judged| judged.verdict == verdict).count();
             let (beyond, inconclusive) = (with(Verdict::Fail), with(Verdict::NotEnough));
-            let why = all.iter().find_map(|judged| judged.lacking);
-            let why = why.and_then(|what| lacking(what, self.probes.rows()));
-            let inconclusive = (inconclusive > 0).then(|| {
-                tr!(inconclusive_in_inconclusive_why, inconclusive, why = why.unwrap_or_default())
-            });
+            let reasons = all.iter().filter_map(|judged| judged.lacking);
+            let mut reasons =
+                each_once(reasons.filter_map(|what| lacking(what, self.probes.rows())));
+            let further = reasons.len().saturating_sub(MAX_REASONS);
+            reasons.truncate(MAX_REASONS);
+            reasons.extend((further > 0).then(|| tr!(n_more, n = further)));
+            let inconclusive = (inconclusive > 0)
+                .then(|| tr!(inconclusive_in_inconclusive_why, inconclusive, why = list(&reasons)));
             tr!(
                 figure_exceeded_limit_in,
                 figure = self.figure_of(limit),
