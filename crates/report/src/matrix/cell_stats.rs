@@ -33,6 +33,8 @@ pub(super) struct CellStats {
     pub(super) identical: u32,
     /// Runs of the plan that have no recording.
     pub(super) missing: u32,
+    /// Whether some of them cannot be made on their machine.
+    pub(super) is_left_out: bool,
     pub(super) stats: CellFigures,
     /// The interval of all threads of all repeats, ns, while they share one.
     pub(super) interval_ns: Option<i64>,
@@ -403,7 +405,9 @@ impl CellStats {
         let texts = self.texts();
         let caveats = texts.caveats.iter().map(|caveat| (caveat.kind, &caveat.short));
         let marks = texts.marks.iter().map(|(kind, mark)| (*kind, mark));
-        let mut all: Vec<(CaveatKind, &String)> = marks.chain(caveats).collect();
+        let left_out = self.is_left_out.then(|| tr!(left_out));
+        let left_out = left_out.iter().map(|mark| (CaveatKind::CutShort, mark));
+        let mut all: Vec<(CaveatKind, &String)> = left_out.chain(marks).chain(caveats).collect();
         all.sort_by_key(|(kind, _)| *kind);
         all.into_iter().map(|(_, short)| short.clone()).collect()
     }
@@ -414,7 +418,8 @@ impl CellStats {
         let mut all: Vec<&Caveat> =
             texts.rights.iter().chain(texts.of_runs()).chain(&texts.caveats).collect();
         all.sort_by_key(|caveat| caveat.kind);
-        all.into_iter().map(|caveat| caveat.phrase.clone()).collect()
+        let left_out = self.is_left_out.then(|| tr!(left_out));
+        left_out.into_iter().chain(all.into_iter().map(|caveat| caveat.phrase.clone())).collect()
     }
 
     /// Whether its figures are all that was asked for.

@@ -295,6 +295,12 @@ impl Matrix {
         self.rows[row].missing += 1;
     }
 
+    /// The same of one that its machine cannot measure.
+    pub fn add_left_out(&mut self, row: usize) {
+        self.add_missing(row);
+        self.rows[row].is_left_out = true;
+    }
+
     /// Runs of the plan that have no recording, those of boots among them that nobody has made.
     pub fn missing(&self) -> u64 {
         let of_rows: u64 = self.rows.iter().map(|row| u64::from(row.missing)).sum();

@@ -397,7 +397,7 @@ fn ours_of(
     let figures = [
         of_row(caveats),
         thread,
-        of_row(runs.clone()),
+        of_row(runs),
         count(all.due.count()),
         figure(Figure::Min),
         figure(Figure::Mean),
@@ -414,9 +414,12 @@ fn ours_of(
         all.activations.skipped().map(count).or_nothing(),
         of_row(reached(row)),
     ];
-    let nothing =
-        || OURS.map(|figure| if figure == texts::runs { runs.clone() } else { NOTHING.to_owned() });
-    cells.extend(if row.runs == 0 { nothing() } else { figures });
+    let of_no_run = |(figure, cell)| {
+        let is_said = matches!(figure, texts::runs | texts::caveats);
+        if is_said { cell } else { NOTHING.to_owned() }
+    };
+    let figures = OURS.into_iter().zip(figures);
+    cells.extend(figures.map(|one| if row.runs == 0 { of_no_run(one) } else { one.1 }));
     if !matrix.limits.is_empty() {
         let exceedance = |(limit, verdict): (String, Verdict)| match verdict {
             Verdict::Fail => Some(limit),

@@ -5,7 +5,7 @@
 
 use super::named::{Boots, Named, each_once, named, same};
 use super::plan_limits::PlanLimits;
-use super::run::{self, Begun};
+use super::run::{self, Begun, Made};
 use crate::exit::Failure;
 use plan::{DEFAULT_PROBE, PHASE};
 use recording::Recording;
@@ -46,13 +46,15 @@ pub struct Row {
     pub values: Vec<Option<String>>,
     pub recordings: Vec<PathBuf>,
     /// Runs of a plan that have no recording.
-    pub missing: u32,
+    not_made: Vec<Made<'static>>,
 }
 
 /// A run that was named, by itself or with its folder.
 struct Entry {
     settings: BTreeMap<String, String>,
     recording: Option<PathBuf>,
+    /// Whether its machine cannot measure it.
+    is_left_out: bool,
 }
 
 /// The kernels that plans were measured on.
@@ -105,7 +107,9 @@ impl Joint {
             for one in named(path)? {
                 match one {
                     Named::Recording(path) => {
-                        entries.push(Entry { settings: settings(&path)?, recording: Some(path) });
+                        let settings = settings(&path)?;
+                        let recording = Some(path);
+                        entries.push(Entry { settings, recording, is_left_out: false });
                         titles.push(None);
                     }
                     Named::Plan(path) => {
@@ -178,8 +182,9 @@ impl Joint {
                 .recordings
                 .iter()
                 .zip(1_u32..)
-                .map(move |(path, repeat)| (place, repeat, Some(path.as_path())));
-            recordings.chain((0..row.missing).map(move |_| (place, 0, None)))
+                .map(move |(path, repeat)| (place, repeat, Made::Recorded(path)));
+            let not_made = row.not_made.iter().map(move |made| (place, 0, *made));
+            recordings.chain(not_made)
         });
         run::fill(&mut matrix, repeats.collect(), &|recording| self.limits.of(recording), detail)?;
         Ok(matrix)
@@ -219,11 +224,6 @@ impl Joint {
         self.keys.iter().position(|known| known == key)
     }
 
-    fn alike_of<'j>(
-        &'j self,
-        rows: &[&'j Row],
-        stages: &Stages,
-    ) -> Option<(&'j str, Vec<Alike<'j>>)> {
     /// The same sets by each factor that is varied, of a co-kernel's threads and of those on Linux
     /// alike.
     pub fn alike_by_each(&self) -> Vec<(&str, Vec<Alike<'_>>)> {
@@ -237,6 +237,11 @@ impl Joint {
         Stages { probe: self.place("probe"), core: self.place("co-kernel") }
     }
 
+    fn alike_of<'j>(
+        &'j self,
+        rows: &[&'j Row],
+        stages: &Stages,
+    ) -> Option<(&'j str, Vec<Alike<'j>>)> {
         let factor = (0..self.keys.len()).find(|place| is_varied(rows, *place))?;
         Some(self.alike_in(factor, rows, stages))
     }
@@ -276,16 +281,16 @@ impl Joint {
     }
 }
 
-/// What a set is called in which each kernel stands with the threads on its co-kernel.
-const ON_CORES: &str = "on the co-kernel where there is one";
-
-/// Where among the values of rows it stands on what threads ran.
-struct Stages {
 /// Whether these rows differ in the factor at this place.
 fn is_varied(rows: &[&Row], place: usize) -> bool {
     rows.iter().any(|row| row.values[place] != rows[0].values[place])
 }
 
+/// What a set is called in which each kernel stands with the threads on its co-kernel.
+const ON_CORES: &str = "on the co-kernel where there is one";
+
+/// Where among the values of rows it stands on what threads ran.
+struct Stages {
     probe: Option<usize>,
     core: Option<usize>,
 }
@@ -345,9 +350,9 @@ fn settings(path: &Path) -> Result<BTreeMap<String, String>, Failure> {
 /// what all others have in common.
 fn of_plan(begun: &Begun) -> Result<Vec<Entry>, Failure> {
     let mut entries = Vec::new();
-    let mut runs: Vec<_> = begun.runs.iter().collect();
-    runs.sort_by_key(|(run, _)| run.combination);
-    for (run, recording) in runs {
+    let mut runs: Vec<_> = begun.runs.iter().enumerate().collect();
+    runs.sort_by_key(|(_, (run, _))| run.combination);
+    for (place, (run, recording)) in runs {
         let planned = begun.combinations[run.combination].settings.iter();
         // Phases are pooled, whatever a plan says of them.
         let planned = planned.filter(|setting| setting.key != PHASE);
@@ -358,7 +363,8 @@ fn of_plan(begun: &Begun) -> Result<Vec<Entry>, Failure> {
         if let Some(path) = recording {
             known.extend(settings(path)?);
         }
-        entries.push(Entry { settings: known, recording: recording.clone() });
+        let is_left_out = recording.is_none() && begun.is_left_out(place);
+        entries.push(Entry { settings: known, recording: recording.clone(), is_left_out });
     }
     let mut common: Option<BTreeMap<String, String>> = None;
     for entry in entries.iter().filter(|entry| entry.recording.is_some()) {
@@ -406,10 +412,12 @@ fn rows(keys: &[String], entries: Vec<Entry>) -> Vec<Row> {
         };
         let at = values.iter().zip(&mut met).map(place).collect();
         let row =
-            rows.entry(at).or_insert_with(|| Row { values, recordings: Vec::new(), missing: 0 });
+            rows.entry(at).or_insert_with(|| Row { values, recordings: vec![], not_made: vec![] });
         match entry.recording {
             Some(path) => row.recordings.push(path),
-            None => row.missing += 1,
+            None => {
+                row.not_made.push(if entry.is_left_out { Made::LeftOut } else { Made::Missing })
+            }
         }
     }
     rows.into_values().collect()
@@ -424,7 +432,7 @@ mod tests {
         let row = |values: [&str; 3]| Row {
             values: values.map(|value| Some(value.to_owned())).to_vec(),
             recordings: vec![PathBuf::from(values.join("-"))],
-            missing: 0,
+            not_made: Vec::new(),
         };
         let joint = |rows: &[[&str; 3]]| Joint {
             title: None,

@@ -827,6 +827,14 @@ fn what_another_boot_cannot_measure_is_not_missing() {
     assert_eq!(missing(&format!("board/{release}")), Some(0));
     let shown = words(&place.well("show board").out);
     assert!(shown.contains(why) && shown.contains("4 runs of the plan without"), "{shown}");
+    // No row is of what the plan does not ask for and nobody can measure.
+    let rows = |folder: &str| {
+        let json: serde_json::Value =
+            serde_json::from_str(&place.well(&format!("show {folder} --json")).out).unwrap();
+        let rows = json["combinations"].as_array().unwrap().clone();
+        rows.iter().map(|row| row["caveats"][0].as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&format!("board/{release}")).len(), 1);
     let list = "4 runs of the plan without a recording: boot kernel=9.9.8; boot kernel=9.9.9.";
     assert!(shown.contains(list), "{shown}");
     let gated = place.teiji("gate board");
@@ -839,6 +847,13 @@ fn what_another_boot_cannot_measure_is_not_missing() {
     assert!(words(&place.well("show asked").out).contains(why));
     let own = words(&place.well(&format!("show asked/{release}")).out);
     assert!(own.contains("They cannot be made here: the probe cobalt cannot measure"), "{own}");
+    for folder in ["asked", &format!("asked/{release}")] {
+        let left_out = rows(folder).into_iter().flatten().filter(|caveat| caveat == "left out");
+        assert_eq!(left_out.count(), 1, "{folder}");
+        let shown = place.well(&format!("show {folder}")).out;
+        let cobalt = shown.lines().find(|line| line.starts_with("cobalt ")).unwrap();
+        assert!(cobalt.contains("left out"), "{shown}");
+    }
 }
 
 /// `auto` is one of the others on every kernel, also on one that the plan does not name.

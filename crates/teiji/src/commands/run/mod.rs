@@ -16,7 +16,7 @@ mod table;
 
 pub use resumption::resumption;
 pub use shipped::{PLANS as SHIPPED, about, text as shipped_text};
-pub use table::{Begun, TableDetail, fill, is_folder, limits, table, text};
+pub use table::{Begun, Made, TableDetail, fill, is_folder, limits, table, text};
 
 use crate::commands::lab::{chosen_qemu, kernel_of};
 use crate::commands::measure::{of_cpus, process_cpus, warn};

@@ -106,6 +106,11 @@ impl Begun {
         Ok(Begun { plan, keys, combinations, runs, incomplete, unplanned, left_out })
     }
 
+    /// Whether the machine cannot measure the run at this place, for which the plan asks.
+    pub fn is_left_out(&self, place: usize) -> bool {
+        self.unplanned.is_none() && self.left_out.iter().any(|(known, _)| *known == place)
+    }
+
     /// What a setting is in a combination, as the plan writes it.
     pub fn value(&self, combination: usize, key: &str) -> Option<String> {
         let settings = &self.combinations[combination].settings;
@@ -134,13 +139,38 @@ pub fn table(path: &Path, detail: TableDetail) -> anyhow::Result<Matrix> {
     // Several phases in one round are as many runs, and what was not alike is in several lines.
     let is_numbered = lines.count == begun.combinations.len();
     let mut of_line: Vec<u32> = vec![0; lines.count];
-    let runs = begun.runs.iter().zip(&lines.of_run).map(|((run, recording), line)| {
+    let runs = begun.runs.iter().zip(&lines.of_run).enumerate();
+    let runs = runs.map(|(place, ((run, recording), line))| {
         of_line[*line] += 1;
         let number = if is_numbered { run.repeat } else { of_line[*line] };
-        (*line, number, recording.as_deref())
+        let made = match recording {
+            Some(recording) => Made::Recorded(recording),
+            None if begun.is_left_out(place) => Made::LeftOut,
+            None => Made::Missing,
+        };
+        (*line, number, made)
     });
     fill(&mut matrix, runs.collect(), &|_| &begun.plan.limits, detail)?;
     Ok(matrix)
+}
+
+/// What there is of a run.
+#[derive(Clone, Copy)]
+pub enum Made<'p> {
+    Recorded(&'p Path),
+    /// Nothing: the machine cannot measure it.
+    LeftOut,
+    /// Nothing yet.
+    Missing,
+}
+
+impl<'p> Made<'p> {
+    const fn recording(self) -> Option<&'p Path> {
+        match self {
+            Made::Recorded(path) => Some(path),
+            Made::LeftOut | Made::Missing => None,
+        }
+    }
 }
 
 /// What was in force in a run; none where it has no recording.
@@ -186,8 +216,12 @@ impl Lines {
             refused.map(|one| one.value.clone()).or_else(|| begun.value(combination, key))
         };
         let (mut values, mut first_line) = (Vec::new(), Vec::new());
-        for (combination, known) in &all {
+        for (row, (combination, known)) in all.iter().enumerate() {
             first_line.push(values.len());
+            // None of its runs is one of this boot.
+            if runs().all(|(of_run, _)| of_run != row) {
+                continue;
+            }
             let nothing: &[&[InForce]] = &[&[]];
             let known = if known.is_empty() { nothing } else { known.as_slice() };
             let line = |known: &&[InForce]| {
@@ -228,12 +262,12 @@ fn rows(combinations: &[Combination]) -> Vec<usize> {
     combinations.iter().map(row).collect()
 }
 
-/// Adds runs, each to its row, numbered within it; none: there is no recording. Where all runs of a
+/// Adds runs, each to its row, numbered within it. Where all runs of a
 /// row are phases of one run, the row has the figures of all of them together. Each recording is
 /// judged by the limits of its plan.
 pub fn fill<'p, 'l>(
     matrix: &mut Matrix,
-    runs: Vec<(usize, u32, Option<&'p Path>)>,
+    runs: Vec<(usize, u32, Made<'p>)>,
     limits_of: &dyn Fn(&Path) -> &'l [Limit],
     detail: TableDetail,
 ) -> anyhow::Result<()> {
@@ -242,11 +276,11 @@ pub fn fill<'p, 'l>(
         matrix.inference_left_out_above = Some(MAX_INFERRED);
     }
     let phases = phases(&runs)?;
-    for (row, repeat, recording) in runs {
-        let limits = recording.map_or(&[][..], limits_of);
+    for (row, repeat, made) in runs {
+        let limits = made.recording().map_or(&[][..], limits_of);
         let exact = Limit::exact_request(limits);
-        match recording {
-            Some(path) if !limits.is_empty() && !phases.contains_key(&row) => {
+        match made {
+            Made::Recorded(path) if !limits.is_empty() && !phases.contains_key(&row) => {
                 let is_inferred = are_few && detail == TableDetail::Inference;
                 let infer =
                     |analysis: &Analysis| is_inferred.then(|| Inference::from_analysis(analysis));
@@ -255,13 +289,14 @@ pub fn fill<'p, 'l>(
                 let judged = Gate::judge(limits, std::slice::from_ref(&examined)).judged;
                 matrix.add_run(row, repeat, examined.recorded, inferences, judged);
             }
-            Some(path) if detail == TableDetail::Inference && are_few => {
+            Made::Recorded(path) if detail == TableDetail::Inference && are_few => {
                 let (recorded, inferences) =
                     Recording::open(path)?.analyse(&exact, Inference::from_analysis)?;
                 matrix.add_run(row, repeat, recorded, inferences, Vec::new());
             }
-            Some(path) => matrix.add(row, repeat, Recording::open(path)?.summarise()?),
-            None => matrix.add_missing(row),
+            Made::Recorded(path) => matrix.add(row, repeat, Recording::open(path)?.summarise()?),
+            Made::LeftOut => matrix.add_left_out(row),
+            Made::Missing => matrix.add_missing(row),
         }
     }
     for (row, paths) in phases {
@@ -275,11 +310,9 @@ pub fn fill<'p, 'l>(
 }
 
 /// The recordings of each row whose runs are phases of one run.
-fn phases<'p>(
-    runs: &[(usize, u32, Option<&'p Path>)],
-) -> anyhow::Result<BTreeMap<usize, Vec<&'p Path>>> {
+fn phases<'p>(runs: &[(usize, u32, Made<'p>)]) -> anyhow::Result<BTreeMap<usize, Vec<&'p Path>>> {
     let mut rows: BTreeMap<usize, Vec<(&Path, Recording)>> = BTreeMap::new();
-    for (row, path) in runs.iter().filter_map(|(row, _, path)| Some((*row, (*path)?))) {
+    for (row, path) in runs.iter().filter_map(|(row, _, made)| Some((*row, made.recording()?))) {
         rows.entry(row).or_default().push((path, Recording::open(path)?));
     }
     let is_pool = |all: &[(&Path, Recording)]| {
