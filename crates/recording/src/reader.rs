@@ -62,10 +62,7 @@ impl Recording {
     /// By which it is shown: the output of another program that is a recording for one call only by
     /// the name of its file.
     pub fn shown_path(&self) -> PathBuf {
-        let is_scratch = |folder: &Path| {
-            let name = folder.file_name().unwrap_or_default();
-            name.to_string_lossy().starts_with(system::ScratchFolder::PREFIX)
-        };
+        let is_scratch = system::ScratchFolder::is_at;
         if self.document.imported.is_some() && self.path.parent().is_some_and(is_scratch) {
             self.path.with_extension("").file_name().unwrap_or_default().into()
         } else {

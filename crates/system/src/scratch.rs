@@ -26,7 +26,7 @@ pub struct ScratchFolder {
 
 impl ScratchFolder {
     /// How the folders' names begin.
-    pub const PREFIX: &'static str = "teiji-scratch-";
+    const PREFIX: &'static str = "teiji-scratch-";
 
     /// Makes one; the first time, removes those whose processes are dead.
     ///
@@ -64,6 +64,15 @@ impl ScratchFolder {
 
     pub fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Whether this is such a folder in the directory for temporary files, and not one that is only
+    /// called alike.
+    pub fn is_at(path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        path.parent() == Some(&std::env::temp_dir())
+            && name.starts_with(Self::PREFIX)
+            && path.join(LOCK).is_file()
     }
 }
 
@@ -118,5 +127,16 @@ mod tests {
         let path = alive.path().to_owned();
         drop(alive);
         assert!(!path.exists());
+    }
+
+    /// By the name alone, what lay in a folder called alike was shown without its path.
+    #[test]
+    fn a_folder_that_is_called_alike_is_no_scratch_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let alike = place.path().join("teiji-scratch-notes");
+        fs::create_dir(&alike).unwrap();
+        fs::write(alike.join(LOCK), "").unwrap();
+        assert!(!ScratchFolder::is_at(&alike));
+        assert!(ScratchFolder::is_at(ScratchFolder::new().unwrap().path()));
     }
 }
