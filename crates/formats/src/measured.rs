@@ -4,7 +4,7 @@
 
 use super::ImportError;
 use plan::{CpuId, Nanos, Scheduling};
-use stats::{Bucket, Statistics, Summary};
+use stats::{Bucket, Level, Places, Statistics, Summary};
 
 /// Buckets of a thread at most, as many as a document holds.
 const MAX_BUCKETS: usize = 5_000;
@@ -86,7 +86,7 @@ impl Measured {
 pub(crate) struct Found {
     pub(crate) figures: Option<Summary>,
     /// What it is of, what is stated, what buckets say.
-    pub(crate) contradictions: Vec<(&'static str, String, String)>,
+    pub(crate) contradictions: Vec<(String, String, String)>,
     /// Whether it is not known how many are beyond its buckets, or how large.
     pub(crate) has_more: bool,
 }
@@ -130,7 +130,7 @@ impl Measured {
                     has_more = true;
                     let stated = stated.max.map_or_else(|| "none".to_owned(), in_us);
                     contradictions.push((
-                        "maximum",
+                        "maximum".to_owned(),
                         stated,
                         format!("{count} values of {} or more", in_us(lower)),
                     ));
@@ -151,16 +151,20 @@ impl Measured {
             return Err(error("the histogram holds more than any run".to_owned()));
         };
         if let Some(stated) = stated.count.filter(|stated| *stated != count) {
-            contradictions.push(("number of samples", stated.to_string(), count.to_string()));
+            contradictions.push((
+                "number of samples".to_owned(),
+                stated.to_string(),
+                count.to_string(),
+            ));
         }
         // What buckets do not reach to was there at least once: it is judged, too.
         if let Some(max) = stated.max.filter(|max| *max > last.upper) {
-            contradictions.push(("maximum", in_us(max), between(last)));
+            contradictions.push(("maximum".to_owned(), in_us(max), between(last)));
             has_more = true;
             buckets.push(Bucket { lower: max, upper: max, count: 1 });
         }
         if let Some(min) = stated.min.filter(|min| *min < first.lower) {
-            contradictions.push(("minimum", in_us(min), between(first)));
+            contradictions.push(("minimum".to_owned(), in_us(min), between(first)));
             buckets.insert(0, Bucket { lower: min, upper: min, count: 1 });
         }
         let (first, last) = (buckets[0], buckets[buckets.len() - 1]);
@@ -168,11 +172,11 @@ impl Measured {
         let is_in = |bucket: Bucket, ns: &i64| (bucket.lower..=bucket.upper).contains(ns);
         let min = stated.min.filter(|ns| is_in(first, ns));
         if let (None, Some(stated)) = (min, stated.min) {
-            contradictions.push(("minimum", in_us(stated), between(first)));
+            contradictions.push(("minimum".to_owned(), in_us(stated), between(first)));
         }
         let max = stated.max.filter(|ns| is_in(last, ns));
         if let (None, Some(stated)) = (max, stated.max) {
-            contradictions.push(("maximum", in_us(stated), between(last)));
+            contradictions.push(("maximum".to_owned(), in_us(stated), between(last)));
         }
         if let (Some(min), Some(max)) = (min, max)
             && min > max
@@ -201,15 +205,26 @@ impl Measured {
         let mean = stated.mean.filter(|mean| (lowest..=highest).contains(mean));
         if let (None, Some(stated)) = (mean, stated.mean) {
             let found = format!("{:.3} to {:.3} us", lowest / 1e3, highest / 1e3);
-            contradictions.push(("mean", mean_in_us(stated), found));
+            contradictions.push(("mean".to_owned(), mean_in_us(stated), found));
         }
         let (min, max) = (min.unwrap_or(own.min), max.unwrap_or(own.max));
         if let Some(mean) = mean.filter(|mean| !(min as f64..=max as f64).contains(mean)) {
             let found = format!("{} to {}", in_us(min), in_us(max));
-            contradictions.push(("mean", mean_in_us(mean), found));
+            contradictions.push(("mean".to_owned(), mean_in_us(mean), found));
         }
         let mean = mean.unwrap_or(own.mean).clamp(min as f64, max as f64);
-        let figures = Summary { min, max, mean, sd: stated.sd, ..own };
+        let places = Places::new(&self.buckets);
+        for (stated, level) in stated.quantiles.iter().zip(Level::ALL) {
+            if let Some(stated) = stated.filter(|ns| !places.can_be(level, *ns)) {
+                let found = own.quantiles().into_iter().zip(Level::ALL);
+                let found = found.filter(|(_, known)| *known == level).find_map(|(ns, _)| ns);
+                let found = found.map_or_else(|| "none".to_owned(), in_us);
+                contradictions.push((level.to_string(), in_us(stated), found));
+            }
+        }
+        // Those that are none of the histogram fall back to its own.
+        let [p50, p90, p99, p999, p9999] = stated.quantiles;
+        let figures = Summary { min, max, mean, sd: stated.sd, p50, p90, p99, p999, p9999, ..own };
         Ok(Found { figures: Some(figures), contradictions, has_more })
     }
 }

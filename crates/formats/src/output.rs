@@ -304,7 +304,8 @@ impl Output {
             for (thread, figures) in document.threads.iter_mut().zip(figures) {
                 let statistics = match (thread.detail, figures) {
                     (Detail::Histogram, Some(figures)) => {
-                        Statistics::from_histogram(&thread.histogram_ns.buckets).stated(&figures)
+                        let buckets = &thread.histogram_ns.buckets;
+                        Statistics::from_histogram(buckets).stated(&figures, buckets)
                     }
                     _ => Statistics::from_figures(figures),
                 };

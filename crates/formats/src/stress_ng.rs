@@ -49,8 +49,10 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     output.say("delay", delay);
     output.thread(0)?.stated.count = Some(samples);
     lines.advance();
-    // Of a distribution: how wide its buckets are, how far they reach, and how many were counted.
+    // Of a distribution: how wide its buckets are, how far they reach, whether that is as far as was
+    // measured, and how many were counted.
     let (mut width, mut reach) = (None, None);
+    let mut end_of_last = None;
     let (mut counted, mut percentiles) = (0_u64, Vec::new());
     while let Some(line) = lines.peek()? {
         let Some(text) = said(line) else {
@@ -69,6 +71,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
             let end = end.ok_or_else(|| lines.error("no latency is so large"))?;
             counted = counted.saturating_add(count);
             output.thread(0)?.range(lower, end - 1, count);
+            end_of_last = Some(end);
             if reach.is_none_or(|(reach, _)| reach < end) {
                 reach = Some((end, true));
             }
@@ -94,6 +97,9 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
             // The largest may be among those that there was no room for.
             output.may_have_more |= note.contains(" needed to be ");
             output.say("Note", note);
+        } else if text.starts_with("..") {
+            // All that follow are empty.
+            end_of_last = reach.map(|(end, _)| end);
         } else if !is_of_distribution(text) {
             output.say("cyclic", text);
         }
@@ -102,6 +108,9 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     if !percentiles.is_empty() {
         output.say("latency percentiles", &percentiles.join(", "));
     }
+    // A log that was cut within the distribution: the others were beyond what is left of it.
+    let cut = end_of_last.filter(|last| reach.is_some_and(|(end, _)| *last < end));
+    reach = cut.map(|last| (last, true)).or(reach);
     if let Some((end, true)) = reach {
         // Those that the buckets do not reach to are in none.
         output.thread(0)?.beyond = Some((samples.saturating_sub(counted), end));
@@ -173,9 +182,7 @@ fn buckets_shown(text: &str) -> Option<(i64, i64)> {
 }
 
 fn is_of_distribution(text: &str) -> bool {
-    text.starts_with("latency percentiles")
-        || text.starts_with("latency (ns)")
-        || text.starts_with("..")
+    text.starts_with("latency percentiles") || text.starts_with("latency (ns)")
 }
 
 #[cfg(test)]
@@ -246,6 +253,35 @@ mod tests {
         let all = only(&CLIPPED.replace("250 buckets of 517", "517 buckets of 517"));
         let contradicts = format!("{:?}", all.document.warnings);
         assert!(contradicts.contains("number of samples"), "{contradicts}");
+    }
+
+    /// They were the ends of wide buckets.
+    #[test]
+    fn percentiles_beside_a_distribution_are_as_stated() {
+        let of = only(SAMPLE).document.threads[0].latency_ns.unwrap();
+        assert_eq!(
+            [of.p50, of.p90, of.p99, of.p999, of.p9999],
+            [16_465, 17_856, 49_915, 151_177, 1_002_824].map(Some)
+        );
+        // One that no value of its bucket can be.
+        let other = only(&SAMPLE.replace("49915 ns", "9915 ns"));
+        assert_eq!(other.document.threads[0].latency_ns.unwrap().p99, Some(59_999));
+        let contradicts = format!("{:?}", other.document.warnings);
+        assert!(contradicts.contains("thread 0: p99"), "{contradicts}");
+    }
+
+    /// Quantiles were those of what was left.
+    #[test]
+    fn a_distribution_that_was_cut_says_nothing_beyond() {
+        let percentile = |line: &&str| !line.contains("%:");
+        let whole: String =
+            SAMPLE.lines().filter(percentile).fold(String::new(), |text, line| text + line + "\n");
+        let cut = whole.split_once("cyclic:        20000 ").unwrap().0.rsplit_once('\n').unwrap().0;
+        let one = only(&format!("{cut}\n"));
+        let of = one.document.threads[0].latency_ns.unwrap();
+        assert_eq!((of.count, of.max, of.p90), (10_000, 1_002_824, Some(19_999)));
+        assert_eq!([of.p99, of.p999, of.p9999], [None; 3]);
+        assert_eq!(one.document.warnings, []);
     }
 
     #[test]

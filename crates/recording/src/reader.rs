@@ -299,7 +299,7 @@ impl ThreadSamples<'_> {
     fn as_stated(&self, statistics: Statistics) -> Statistics {
         let stated = self.thread.latency_ns.as_ref();
         match stated.filter(|_| self.document().imported.is_some()) {
-            Some(figures) => statistics.stated(figures),
+            Some(figures) => statistics.stated(figures, self.buckets()),
             None => statistics,
         }
     }

@@ -224,11 +224,15 @@ impl Analysis {
             return None;
         }
         let found = self.latencies().quantile(level, confidence)?;
-        Some(if self.is_ordered {
-            found
-        } else {
-            QuantileInterval { lower: None, upper: None, effective: 0.0, ..found }
-        })
+        if self.is_ordered {
+            return Some(found);
+        }
+        // It may have been stated beside the buckets.
+        let all = self.statistics.latency_with_skipped.map(|summary| summary.quantiles());
+        let stated = Level::ALL.iter().position(|known| *known == level);
+        let stated = all.zip(stated).and_then(|(all, place)| all[place]);
+        let observed = stated.unwrap_or(found.observed);
+        Some(QuantileInterval { observed, lower: None, upper: None, effective: 0.0, level })
     }
 
     /// The rate of activations of several threads later than `limit` ns, skipped ones counted in,

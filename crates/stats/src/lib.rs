@@ -73,6 +73,6 @@ pub use rounds::{
 };
 pub use rows::{Rows, Sizes, Span};
 pub use spread::{SpreadDifference, block_moments};
-pub use summary::{ExactRequest, Statistics, Summary, summarise};
+pub use summary::{ExactRequest, Places, Statistics, Summary, summarise};
 pub use time::{Change, ChangeKind, Part, Period, Together, together};
 pub use worst::{Worst, WorstActivations};

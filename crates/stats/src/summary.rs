@@ -114,12 +114,19 @@ impl Statistics {
         of_buckets(buckets, &ExactRequest::default()).0
     }
 
-    /// The smallest, the mean and the largest as they were written down beside a histogram, whose
-    /// buckets may be wider than that.
+    /// The smallest, the mean, the largest and the quantiles as they were written down beside a
+    /// histogram, whose buckets may be wider than that: those quantiles that can be ones of it.
     #[must_use]
-    pub fn stated(mut self, figures: &Summary) -> Statistics {
+    pub fn stated(mut self, figures: &Summary, buckets: &[Bucket]) -> Statistics {
         let Summary { min, mean, sd, max, .. } = *figures;
-        let state = |of: Summary| Summary { min, mean, sd, max, ..of };
+        let places = Places::new(buckets);
+        let state = |of: Summary| {
+            let stated = figures.quantiles().into_iter().zip(Level::ALL);
+            let stated = stated.map(|(ns, level)| ns.filter(|ns| places.can_be(level, *ns)));
+            let mut known = stated.zip(of.quantiles()).map(|(stated, own)| stated.or(own));
+            let [p50, p90, p99, p999, p9999] = std::array::from_fn(|_| known.next().flatten());
+            Summary { count: of.count, min, mean, sd, max, p50, p90, p99, p999, p9999 }
+        };
         self.latency = self.latency.map(state);
         self.latency_with_skipped = self.latency_with_skipped.map(state);
         if let Some(latency) = &self.latency {
@@ -218,6 +225,36 @@ pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistic
         ..Statistics::from_figures(latency)
     };
     (statistics, counted.knowing(by_rank, exact.limits_ns.iter().map(above).collect()))
+}
+
+/// Where in a histogram each rank is.
+pub struct Places {
+    /// In ascending order, each with how many values are up to its end.
+    buckets: Vec<(u64, Bucket)>,
+}
+
+impl Places {
+    pub fn new(buckets: &[Bucket]) -> Places {
+        let mut ascending: Vec<Bucket> =
+            buckets.iter().copied().filter(|bucket| bucket.count > 0).collect();
+        ascending.sort_by_key(|bucket| bucket.upper);
+        let mut up_to = 0_u64;
+        let buckets = ascending.into_iter().map(|bucket| {
+            up_to = up_to.saturating_add(bucket.count);
+            (up_to, bucket)
+        });
+        Places { buckets: buckets.collect() }
+    }
+
+    /// Whether a quantile can be this many ns. Programs differ by one in the rank that it has.
+    pub fn can_be(&self, level: Level, ns: i64) -> bool {
+        let Some((count, _)) = self.buckets.last() else { return false };
+        let rank = level.rank(*count);
+        let at = |rank: u64| self.buckets.iter().find(|(up_to, _)| *up_to >= rank);
+        let lowest = at(rank.saturating_sub(1).max(1)).map(|(_, bucket)| bucket.lower);
+        let highest = at(rank.saturating_add(1).min(*count)).map(|(_, bucket)| bucket.upper);
+        lowest.zip(highest).is_some_and(|(lowest, highest)| (lowest..=highest).contains(&ns))
+    }
 }
 
 /// A bucket no wider than this is none that everything beyond a histogram was put into, ns.

@@ -74,6 +74,7 @@ pub(crate) enum CaveatKind {
     SetUpBadly,
     HostsClock,
     MeasuredElsewhere,
+    NotedByOutput,
     OrdinaryScheduling,
     CoKernel,
     VirtualTime,
@@ -419,11 +420,12 @@ fn nature(document: &Document) -> Vec<Caveat> {
         let phrase = of_another.unwrap_or_else(|| tr!(measured_elsewhere_this_machine));
         (CaveatKind::MeasuredElsewhere, phrase)
     });
+    let noted = imported::note(document).map(|note| (CaveatKind::NotedByOutput, note));
     let ordinary = ordinary(document)
         .map(|policy| (CaveatKind::OrdinaryScheduling, tr!(ordinary_scheduling_requested, policy)));
     let core = co_kernel::of(document).and_then(co_kernel::effect);
     let core = core.map(|effect| (CaveatKind::CoKernel, effect));
-    let all = [of_lab, elsewhere, ordinary, core, program_ended(document)];
+    let all = [of_lab, elsewhere, noted, ordinary, core, program_ended(document)];
     all.into_iter().flatten().map(|(kind, phrase)| Caveat::in_full(kind, phrase)).collect()
 }
 

@@ -63,6 +63,14 @@ pub(crate) fn resolution(document: &Document) -> Option<String> {
     Some(tr!(whole_multiples_of, step = Nanos(step)))
 }
 
+/// What the output notes of its figures, in its own words: that not all were looked at.
+pub(crate) fn note(document: &Document) -> Option<String> {
+    let imported = document.imported.as_ref()?;
+    let note = imported.says.iter().find(|said| said.what == "Note")?;
+    let (program, note) = (program(document, imported), format::clip(&note.text, MAX_SAID));
+    Some(tr!(program_notes, program, note))
+}
+
 /// What the output says beside, in its own words.
 pub(crate) fn says(document: &Document) -> Option<String> {
     let says = &document.imported.as_ref()?.says;
