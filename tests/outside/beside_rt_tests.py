@@ -118,10 +118,17 @@ COMMAND_LINES = [
     "-c 3 -q",
     "-o 5 -q -l 5",
     "-A 1 --secaligned -q -l 5",
+    "--smi -q -l 5",
+    "--smi -q -l 5 -p 80 -a 0 -h 40",
+    "--deepest-idle-state=1 -q -l 5",
+    "--help",
     "-a 5000 -q -l 5",
     "--nosuch -q",
     "-l",
 ]
+
+# Taken as in the version that has them.
+OF_OTHER_VERSIONS = ("-n", "--deepest-idle-state")
 
 HACKBENCH_LINES = [
     "-g 1 -l 2",
@@ -289,7 +296,9 @@ def main(teiji, words):
             if prints_help:
                 deliberate += 1
                 expected = {0: (2, 0), 1: (1,)}[left[0]]
-                if right[0] not in expected or (right[3].stdout and "-n" not in line) or not right[3].stderr:
+                asked = line == "--help"
+                prints = asked or any(word.split("=")[0] in OF_OTHER_VERSIONS for word in line.split())
+                if right[0] not in expected or bool(right[3].stdout) != prints or bool(right[3].stderr) == asked:
                     failed.append(line)
                     print(f"--- {line}\ntheirs: help, {left[0]}\nours: {right[0]} {right[3].stdout}{right[3].stderr}")
             elif left[:3] != right[:3]:

@@ -60,6 +60,7 @@ pub use probes::{
 pub use ring::Consumer;
 pub use sampler::Untraced;
 pub use signals::{ignores_signal, unblock_signals};
+pub use smi::SmiCounter;
 pub use stream::{Format, Kind, Number, Record, Records, Series, Taken, Unreadable};
 pub use thread::{ThreadResult, thread_name};
 pub use trial::{Tried, tried};

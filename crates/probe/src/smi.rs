@@ -14,14 +14,15 @@ use std::path::Path;
 const SMI_COUNT: u64 = 0x34;
 
 /// The counter of one CPU.
-pub(crate) struct SmiCounter {
+#[derive(Debug)]
+pub struct SmiCounter {
     registers: Result<File, SmisUnknown>,
     before: Result<u32, SmisUnknown>,
 }
 
 impl SmiCounter {
     /// Of this CPU, on the machine whose files are below `root`.
-    pub(crate) fn open(root: &Path, cpu: CpuId) -> SmiCounter {
+    pub fn open(root: &Path, cpu: CpuId) -> SmiCounter {
         let registers = counts(root).and_then(|()| {
             let path = root.join(format!("dev/cpu/{}/msr", cpu.0));
             File::open(path).map_err(|error| unknown(&error))
@@ -29,12 +30,13 @@ impl SmiCounter {
         SmiCounter { registers, before: Err(SmisUnknown::Unreadable) }
     }
 
-    pub(crate) fn begin(&mut self) {
+    /// Counts from now on.
+    pub fn begin(&mut self) {
         self.before = self.now();
     }
 
     /// How many there were since.
-    pub(crate) fn since_begin(&self) -> Smis {
+    pub fn since_begin(&self) -> Smis {
         let counted = self.before.and_then(|before| Ok((before, self.now()?)));
         // The register has 32 bits, and begins anew.
         Smis::from(counted.map(|(before, after)| u64::from(after.wrapping_sub(before))))

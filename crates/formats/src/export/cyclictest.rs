@@ -27,6 +27,8 @@ pub struct CyclictestFigures {
     pub(super) early: u64,
     /// The first cycles with such a latency, as many as there are buckets.
     overflow_cycles: Vec<u64>,
+    /// System management interrupts of its CPU meanwhile, where they are counted.
+    pub smis: Option<u64>,
 }
 
 impl CyclictestFigures {
@@ -46,6 +48,7 @@ impl CyclictestFigures {
             overflows: 0,
             early: 0,
             overflow_cycles: Vec::new(),
+            smis: None,
         }
     }
 
@@ -170,6 +173,13 @@ pub fn cyclictest_histogram(
         let others = thread.overflows - thread.overflow_cycles.len() as u64;
         if others > 0 {
             write!(out, " # {others:05} others")?;
+        }
+        writeln!(out)?;
+    }
+    if threads.iter().any(|thread| thread.smis.is_some()) {
+        write!(out, "# SMIs:")?;
+        for thread in threads {
+            write!(out, " {:05}", thread.smis.unwrap_or(0))?;
         }
         writeln!(out)?;
     }

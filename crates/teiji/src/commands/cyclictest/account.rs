@@ -21,6 +21,8 @@ pub struct ThreadAccount {
     pub figures: CyclictestFigures,
     /// Latencies that are not printed yet, as `-v` prints them, in order.
     pub unprinted: Vec<(u64, i64)>,
+    /// System management interrupts since `-v` last printed some of them.
+    pub unprinted_smis: u64,
     /// The largest of the latencies of which one is to be printed, and how many there were.
     largest: Option<(u64, i64)>,
     reduced: u64,
@@ -55,6 +57,7 @@ impl Account {
             tid: 0,
             figures: CyclictestFigures::new(settings.histogram.unwrap_or(0)),
             unprinted: Vec::new(),
+            unprinted_smis: 0,
             largest: None,
             reduced: 0,
             next_row: 0,
@@ -107,6 +110,12 @@ impl Account {
 }
 
 impl ThreadAccount {
+    /// So many system management interrupts its CPU has counted by now.
+    pub fn count_smis(&mut self, count: u64) {
+        let before = self.figures.smis.replace(count).unwrap_or(0);
+        self.unprinted_smis += count.saturating_sub(before);
+    }
+
     /// The largest of so many is to be printed, with its own cycle.
     fn print_one_of(&mut self, reduction: u64, cycle: u64, latency: i64) {
         if self.largest.is_none_or(|(_, largest)| latency > largest) {

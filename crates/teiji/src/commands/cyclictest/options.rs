@@ -195,7 +195,7 @@ options! {
     SpikeNodes - "spike-nodes" Value FROM_TWO
         "how many of them at most (1024)";
     Smi - "smi" Nothing ALL
-        "count system management interrupts: refused here";
+        "count system management interrupts of Intel's CPUs";
     Threads 't' "threads" Number ALL
         "threads: so many, or without a number one for each CPU (1)";
     Tracer 'T' "tracer" Value OLD

@@ -25,11 +25,15 @@ pub fn thread_lines(settings: &Settings, threads: &[ThreadLine], account: &Accou
         let cycles = figures.cycles;
         let (min, last, max) = (figures.printed_min(), figures.last, figures.max);
         let mean = figures.whole_mean();
-        let _ = writeln!(
+        let _ = write!(
             text,
             "T:{index:2} ({tid:5}) P:{priority:2} I:{interval} C:{cycles:7} Min:{min:7} \
              Act:{last:width$} Avg:{mean:width$} Max:{max:8}"
         );
+        if let Some(smis) = figures.smis {
+            let _ = write!(text, " SMI:{smis:8}");
+        }
+        text.push('\n');
     }
     text
 }
@@ -58,12 +62,17 @@ pub fn down(threads: usize) -> String {
     format!("\x1b[{}B", threads + 2)
 }
 
-/// Values that are not printed yet, as `-v` prints them.
+/// Values that are not printed yet, as `-v` prints them. The first of a thread has the system
+/// management interrupts that were counted since the last.
 pub fn values(account: &mut Account) -> String {
     let mut text = String::new();
     for (index, thread) in account.threads.iter_mut().enumerate() {
         for (cycle, latency) in thread.unprinted.drain(..) {
-            let _ = writeln!(text, "{index:8}:{cycle:8}:{latency:8}");
+            let _ = write!(text, "{index:8}:{cycle:8}:{latency:8}");
+            if thread.figures.smis.is_some() {
+                let _ = write!(text, "{:8}", std::mem::take(&mut thread.unprinted_smis));
+            }
+            text.push('\n');
         }
     }
     text
@@ -225,6 +234,28 @@ mod tests {
             values(&mut account),
             "       0:       0:       2\n       0:       2:       7\n"
         );
+    }
+
+    /// As the real one prints them: behind a thread's line, behind a latency without anything
+    /// between, and below the histogram.
+    #[test]
+    fn system_management_interrupts() {
+        let (settings, mut account) = made("--smi -v -h 4", Version::TwoFour);
+        account.threads[0].count_smis(0);
+        account.threads[1].count_smis(0);
+        account.threads[0].count_smis(3);
+        let line = ThreadLine { priority: 80, interval: Nanos(1_500_000) };
+        assert!(
+            thread_lines(&settings, &[line], &account).ends_with("Max:       7 SMI:       3\n")
+        );
+        assert_eq!(
+            values(&mut account).lines().take(2).collect::<Vec<_>>(),
+            ["       0:       0:       2       3", "       0:       1:       1       0"]
+        );
+        account.threads[0].count_smis(4);
+        assert!(histogram(&settings, &account).ends_with("\n# Thread 1:\n# SMIs: 00004 00000\n\n"));
+        account.threads[0].unprinted.push((4, 9));
+        assert_eq!(values(&mut account), "       0:       4:       9       1\n");
     }
 
     #[test]

@@ -11,8 +11,9 @@ use crate::output::{is_reader_gone, print};
 use crate::signals;
 use anyhow::Context;
 use host::HostRoot;
-use model::End;
+use model::{End, SmisUnknown};
 use plan::{CpuId, Length, Nanos, ProcessCpus, Run, Scheduling};
+use probe::SmiCounter;
 use report::{Language, warning_text};
 use runner::{Progress, ProgressObserver, RowSink, Signals, Unrecorded, execute, grant};
 use std::fs;
@@ -64,7 +65,14 @@ pub fn run(settings: &Settings, call: &Call<'_>) -> CommandResult {
             return Ok(EXCEEDED);
         }
     };
-    let watcher = Watcher::begin(settings)?;
+    let smis = match smi_counters(settings, &order, &root) {
+        Ok(smis) => smis,
+        Err(why) => {
+            complain!("FATAL: {why}");
+            return Ok(EXCEEDED);
+        }
+    };
+    let watcher = Watcher::begin(settings, smis)?;
     let signals = signals::catch()?;
     if settings.verbose {
         let online = root.online_cpus().len();
@@ -299,6 +307,36 @@ fn order(
         after_second,
         dma_latency_us: settings.dma_latency,
     })
+}
+
+/// One for each thread's CPU where `--smi` asks for them, or why there are none, in the words of
+/// cyclictest.
+fn smi_counters(
+    settings: &Settings,
+    order: &Unrecorded,
+    root: &HostRoot,
+) -> Result<Vec<SmiCounter>, &'static str> {
+    if !settings.smi {
+        return Ok(Vec::new());
+    }
+    if order.unpinned.is_some() {
+        return Err("SMI counter relies on thread affinity");
+    }
+    let begin = |cpu: &CpuId| {
+        let mut counter = SmiCounter::open(&root.path(""), *cpu);
+        counter.begin();
+        match counter.since_begin().unknown {
+            None => Ok(counter),
+            Some(SmisUnknown::VirtualMachine | SmisUnknown::NotIntel) => {
+                Err("SMI counter is not supported on this processor")
+            }
+            Some(SmisUnknown::NoDevice | SmisUnknown::NoRight) => Err(
+                "Could not open MSR interface: as root, and after modprobe msr, it can be opened",
+            ),
+            Some(SmisUnknown::Unreadable) => Err("Could not read SMI counter"),
+        }
+    };
+    order.run.cpus.iter().map(begin).collect()
 }
 
 /// How fine the clock is, as the kernel says and as it is read.

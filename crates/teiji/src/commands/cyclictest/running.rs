@@ -14,6 +14,7 @@ use anyhow::Context;
 use host::HostRoot;
 use model::End;
 use plan::{Nanos, Policy, Scheduling};
+use probe::SmiCounter;
 use runner::Unrecorded;
 use rustix::thread::NanosleepRelativeResult;
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
@@ -23,16 +24,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Who asks for the figures so far.
+/// Who asks for the figures so far, and what is counted beside them.
 pub(super) struct Watcher {
     status_asked: Arc<AtomicBool>,
     snapshot_asked: Arc<AtomicBool>,
     shared: Option<SharedFile>,
     pipe: Option<Pipe>,
+    /// Of each thread's CPU, if they are asked for.
+    smis: Vec<SmiCounter>,
 }
 
 impl Watcher {
-    pub(super) fn begin(settings: &Settings) -> Result<Self, Failure> {
+    pub(super) fn begin(settings: &Settings, smis: Vec<SmiCounter>) -> Result<Self, Failure> {
         let flag = |signal| {
             let flag = Arc::new(AtomicBool::new(false));
             signal_hook::flag::register(signal, Arc::clone(&flag))
@@ -53,6 +56,7 @@ impl Watcher {
             // Without it that signal has nothing to write to.
             shared: SharedFile::make().ok(),
             pipe,
+            smis,
         })
     }
 }
@@ -117,6 +121,7 @@ impl<'a> Running<'a> {
         let ahead = if self.settings.realtime_clock { ahead_of_monotonic() } else { 0 };
         self.starts = starts.iter().map(|start| start.0 + ahead).collect();
         self.begun = Instant::now();
+        self.watcher.smis.iter_mut().for_each(SmiCounter::begin);
         if let Some(micros) = self.dma_latency_us.filter(|_| holds_dma_latency) {
             print(&format!("# /dev/cpu_dma_latency set to {micros}us\n"));
         }
@@ -140,6 +145,9 @@ impl<'a> Running<'a> {
 
     /// Prints what is printed as it goes, and answers who asked.
     pub(super) fn show(&mut self) {
+        for (thread, smis) in self.account.threads.iter_mut().zip(&self.watcher.smis) {
+            smis.since_begin().count.into_iter().for_each(|count| thread.count_smis(count));
+        }
         let is_live = !self.settings.quiet && !self.settings.verbose;
         self.is_shown = is_live && self.is_to_be_shown();
         if self.settings.verbose {

@@ -70,6 +70,8 @@ pub struct Settings {
     /// Latencies above this are listed, µs (ns with `nanoseconds`).
     pub spike: Option<u64>,
     pub spike_nodes: usize,
+    /// System management interrupts are counted.
+    pub smi: bool,
     /// None: as many as there are CPUs.
     pub threads: Option<usize>,
     /// So many there are.
@@ -164,9 +166,6 @@ impl Settings {
         if interval < 1 {
             bail!("-i {interval}: an interval is at least 1 µs; cyclictest itself hangs");
         }
-        if line.has(Id::Smi) {
-            bail!("--smi: system management interrupts are not counted here, cycle by cycle");
-        }
         let alignment = match (line.last(Id::Aligned), line.last(Id::SecAligned)) {
             (Some(_), Some(_)) => {
                 bail!("--aligned and --secaligned exclude one another");
@@ -222,6 +221,7 @@ impl Settings {
                 .and_then(|asked| usize::try_from(asked).ok())
                 .filter(|asked| *asked > 0)
                 .unwrap_or(SPIKE_NODES),
+            smi: line.has(Id::Smi),
             threads,
             cpus,
             verbose: line.has(Id::Verbose),
