@@ -2,9 +2,13 @@
 //! `teiji cyclictest` with what the other one does not have; what both have is compared with it in
 //! `tests/outside/beside_rt_tests.py`.
 
-use crate::support::{TestFolder, may_real_time_or_skip};
+use crate::support::skipped::{Need, skipped};
+use crate::support::{Running, TEIJI, TestFolder, cpus, may_real_time_or_skip, soon};
+use rustix::process::Signal;
 use std::os::unix::fs::symlink;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
 
 fn said(command: &mut Command) -> (i32, String, String) {
     let output = command.output().unwrap();
@@ -78,6 +82,62 @@ fn by_a_link_of_its_name_and_as_an_older_version() {
     let mut command = place.command(place.join("hackbench"));
     let (code, out, _) = said(command.args(["-g", "1", "-l", "1"]));
     assert!(code == 0 && out.contains("\nTime: "), "{out}");
+}
+
+/// Each as it is printed there, without sudo and the folder of the program; what would take longer
+/// is ended as with Ctrl-C.
+#[test]
+fn command_lines_of_articles_run_as_they_stand() {
+    let place = TestFolder::new();
+    for (words, line) in [
+        ("cyclictest -p 90 -m -c 0 -i 200 -n -v 100 -q -l 5000", "       0:       0:"),
+        ("cyclictest -m -t -p 80 -n -i 500 -l 100000", "T: 0 ("),
+        ("cyclictest --smp -m -l 30000", "T: 0 ("),
+        ("cyclictest --smp -m -l 30000 -p 49", "T: 0 ("),
+        (
+            "taskset -c 0 cyclictest -p 98 -m -t1 -n -D 3h -i 200 -a 1 --policy=rr -h500 -q",
+            "# Max Latencies: ",
+        ),
+        ("hackbench 50", "== 2000 tasks)"),
+        ("hackbench -l 100000", "== 400 tasks)"),
+    ] {
+        let mut all = words.split(' ');
+        let is_hackbench = words.starts_with("hackbench");
+        let mut command = match words.strip_prefix("taskset -c 0 ") {
+            Some(_) if cpus().len() < 2 => {
+                skipped(Need::TwoCpus, "there is one CPU");
+                continue;
+            }
+            Some(_) => {
+                let mut taskset = place.command("taskset");
+                taskset.args(all.by_ref().skip(1).take(2)).arg(TEIJI);
+                taskset
+            }
+            None => place.command(TEIJI),
+        };
+        if !is_hackbench && words.contains("-p ") && !may_real_time_or_skip() {
+            continue;
+        }
+        command.args(all);
+        let mut running = Running::start(command);
+        // By then it takes signals.
+        soon("it works", || !running.runs() || tasks(&running) > 1);
+        sleep(Duration::from_millis(500));
+        if running.runs() {
+            running.signal(Signal::INT);
+        }
+        let output = running.end();
+        assert_eq!(output.code, Some(0), "{words}: {}", output.err);
+        assert!(output.out.contains(line), "{words}: {}", output.out);
+        let is_ended = !is_hackbench || output.out.contains("\nTime: ");
+        assert!(is_ended && !output.err.contains("error"), "{words}: {}", output.err);
+    }
+}
+
+/// Threads of a program and processes that it has started.
+fn tasks(running: &Running) -> usize {
+    let folder = format!("/proc/{}/task", running.pid().as_raw_nonzero());
+    std::fs::read_dir(folder).map_or(0, Iterator::count) + running.descendants().len()
 }
 
 /// Theirs prints its help and ends with 0.
