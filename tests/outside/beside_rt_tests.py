@@ -249,11 +249,18 @@ def consumers(teiji, version, folder):
     threads = os.cpu_count()
     summed = maxima[-1] == max(maxima[:threads]) and len(maxima) == (threads + 1 if threads > 1 else 1)
     expect("crucible: the last of Max Latencies is the largest", summed)
-    # OpenShift.
-    found = re.search(r"# Max Latencies:\t*\s*(.*)\s*\t*", text)[1].split()
-    expect("OpenShift: numbers behind Max Latencies", all(number.isdigit() for number in found))
-    # rteval.
+    # OpenShift: the numbers have one blank between them.
+    found = re.search(r"# Max Latencies:\t*\s*(.*)\s*\t*", text)[1].split(" ")
+    expect("OpenShift: numbers behind Max Latencies", [int(number) for number in found] == maxima)
+    # rteval: it takes what begins with '#' by these words alone, and the rest as rows of the histogram.
     expect("rteval: Max Latencies begins its line", "\n# Max Latencies: " in text)
+    broken = ours("-i 1000 -qmu -h 3500 -p 95 -t 2 -a 0-1 -D 1m -b 1")
+    values = [int(line.split(":")[1]) for line in broken.splitlines() if line.startswith("# Break value: ")]
+    expect("rteval: what the run was ended for", len(values) == 1 and values[0] > 1)
+    rows = [line.split() for line in ours("-i 1000 -qmu -h 3500 -p 95 -t 2 -a 0-1 -l 200").splitlines()]
+    rows = [[int(value) for value in row] for row in rows if row and not row[0].startswith("#")]
+    expect("rteval: an index and a count of each thread", bool(rows) and all(len(row) == 3 for row in rows))
+    expect("rteval: the run's cycles are in the rows", 150 <= sum(row[1] for row in rows) <= 200)
     # OSADL's plot: its own pipes.
     plot = """grep -v -e "^#" -e "^$" out | tr " " "\\t" >histogram
 grep "Max Latencies" out | tr " " "\\n" | sort -n | tail -1 | sed s/^0*//
@@ -265,7 +272,9 @@ cut -f2 histogram | awk '{ n += $1 } END { print n }'"""
     expect("OSADL: cycles in the first column", int(cycles) + beyond == 200)
     # Linaro.
     data = json.loads(ours(f"-l 50 -q -p 80 -t 2 --json={folder}/json") and (folder / "json").read_text())
-    fields = [data["thread"][index][key] for index in ("0", "1") for key in ("min", "avg", "max")]
+    threads = [str(index) for index in range(data["num_threads"])]
+    expect("Linaro: as many threads as it says", threads == list(data["thread"]) == ["0", "1"])
+    fields = [data["thread"][index][key] for index in threads for key in ("min", "avg", "max")]
     expect("Linaro: figures of each thread", all(isinstance(value, (int, float)) and value >= 0 for value in fields))
     # rt-tests' own.
     command = [teiji, "cyclictest", "--as-version", version, "-q", "-p", "80", "-D", "1m"]
@@ -310,6 +319,15 @@ def main(teiji, words):
             ("-q -p 80", [signal.SIGUSR1, signal.SIGTERM]),
             ("-q -p 80 -t 2", [signal.SIGUSR2, signal.SIGUSR2, signal.SIGINT]),
             ("-p 80", [signal.SIGINT]),
+            ("-q -S -H 40 -p 80", [signal.SIGUSR1, signal.SIGUSR2, signal.SIGINT]),
+            ("-q -N -h 40 -p 80", [signal.SIGUSR1, signal.SIGUSR1, signal.SIGTERM]),
+            ("-q -x -p 80", [signal.SIGUSR2, signal.SIGTERM]),
+            ("-q -r -c 1 -p 80", [signal.SIGUSR1, signal.SIGINT]),
+            ("-q --spike=1 -p 80", [signal.SIGUSR1, signal.SIGTERM]),
+            ("-q -b 100000000 -p 80", [signal.SIGUSR2, signal.SIGINT]),
+            ("-q --json=- -p 80", [signal.SIGTERM]),
+            ("-v -p 80", [signal.SIGUSR2, signal.SIGINT]),
+            ("-p 80 -t 2", [signal.SIGUSR1, signal.SIGTERM]),
         ]:
             if words:
                 continue
