@@ -18,12 +18,12 @@ pub fn examine_pool<P: AsRef<Path>>(
     exact: &ExactRequest,
 ) -> Result<Option<Examined>, RecordingError> {
     let opened = paths.iter().map(|path| Recording::open(path.as_ref()));
-    let opened: Vec<Recording> = opened.collect::<Result<_, _>>()?;
-    match opened.as_slice() {
-        [] => Ok(None),
-        [one] => Ok(Some(one.clone().examine(exact, |_| ())?.0)),
-        _ => examine_phases(opened, exact).map(Some),
+    let mut opened: Vec<Recording> = opened.collect::<Result<_, _>>()?;
+    if opened.len() > 1 {
+        return examine_phases(opened, exact).map(Some);
     }
+    let only = opened.pop().map(|only| only.examine(exact, |_| ()));
+    Ok(only.transpose()?.map(|(examined, _)| examined))
 }
 
 fn examine_phases(

@@ -173,6 +173,7 @@ pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistic
         all.record_n(bucket.upper, bucket.count);
         linear.record_n(bucket.upper, bucket.count);
     }
+    linear.pack();
     let moments = all.moments();
     let counted = Counted::from(all);
     let mut histogram = counted.histogram().clone();

@@ -2,7 +2,7 @@
 //! What the end of a run takes of memory. `benches/promises/memory.py` holds the program as it is
 //! shipped against its promise.
 
-use crate::support::{TEIJI, TestFolder, beside_others};
+use crate::support::{Running, TEIJI, TestFolder, beside_others};
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
@@ -44,4 +44,30 @@ fn the_end_of_a_run_takes_little_more_than_the_run() {
     // time.
     let more = whole.saturating_sub(measuring);
     assert!(more <= 500 + 1_600 * threads, "{more} KiB more at the end, of {measuring}");
+}
+
+/// As many threads as are read, each with buckets of a µs. A gate has to have all of them at a
+/// time, and took twice as much.
+#[test]
+fn histograms_of_many_threads() {
+    let place = TestFolder::new();
+    const THREADS: usize = 1_024;
+    let column = |text: &str| vec![text; THREADS].join("\t");
+    let line = |name: &str, value: &str| format!("# {name}: {}\n", vec![value; THREADS].join(" "));
+    let rows: String = (1..400).map(|us| format!("{us:06} {}\n", column("000020"))).collect();
+    let trailer = line("Min Latencies", "00001")
+        + &line("Avg Latencies", "00200")
+        + &line("Max Latencies", "00399")
+        + &line("Histogram Overflows", "00000");
+    std::fs::write(place.join("many.txt"), format!("# Histogram\n{rows}{trailer}")).unwrap();
+    for (words, megabytes) in [
+        ("import many.txt --unit us -o imported", 120),
+        ("show imported/many.txt.teiji", 160),
+        ("gate imported/many.txt.teiji --limit max<1ms", 320),
+    ] {
+        let mut command = place.command("prlimit");
+        command.arg(format!("--data={}", megabytes << 20)).arg(TEIJI).args(words.split(' '));
+        let output = Running::start(command).end();
+        assert_eq!(output.code, Some(0), "{words}: {}", output.err);
+    }
 }
