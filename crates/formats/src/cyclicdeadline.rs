@@ -64,8 +64,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     }
     correct_minimum(&mut output);
     broken.put(&mut output);
-    let had_any = output.threads.iter().any(|thread| !thread.is_empty());
-    if had_any { import.add(output) } else { Ok(()) }
+    import.add_unless_empty(output)
 }
 
 /// How lines begin that say how far it is.
@@ -81,10 +80,7 @@ const STEPS: [&str; 8] = [
 ];
 
 fn is_thread_line(line: &str) -> bool {
-    ThreadLine::parse(line).is_some_and(|line| {
-        let has = |name: &&str| line.get(name).is_some();
-        ["I", "C", "Min", "Act", "Max"].iter().all(has) && !["P", "A"].iter().any(has)
-    })
+    ThreadLine::has(line, &["I", "C", "Min", "Act", "Max"], &["P", "A"])
 }
 
 /// A latency of 0 is forgotten: the next one is taken for the smallest. Where that shows, it was 0.

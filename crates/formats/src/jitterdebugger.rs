@@ -41,10 +41,7 @@ pub(crate) fn begins(lines: &[&str]) -> bool {
 }
 
 fn is_thread_line(line: &str) -> bool {
-    ThreadLine::parse(line).is_some_and(|line| {
-        ["C", "Min", "Max", "Avg"].iter().all(|name| line.get(name).is_some())
-            && ["P", "I", "Act"].iter().all(|name| line.get(name).is_none())
-    })
+    ThreadLine::has(line, &["C", "Min", "Max", "Avg"], &["P", "I", "Act"])
 }
 
 /// Reads it.
@@ -72,8 +69,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
         let document = json::document(lines)?;
         put_document(document, unit_ns, &mut output)?;
     }
-    let had_any = output.threads.iter().any(|thread| !thread.is_empty());
-    if had_any { import.add(output) } else { Ok(()) }
+    import.add_unless_empty(output)
 }
 
 /// What the command says of all threads.

@@ -355,6 +355,12 @@ impl Import<'_> {
         self.add_part("", output)
     }
 
+    /// The same, unless none of its threads says anything.
+    pub(crate) fn add_unless_empty(&mut self, output: Output) -> Result<(), ImportError> {
+        let has_any = output.threads.iter().any(|thread| !thread.is_empty());
+        if has_any { self.add(output) } else { Ok(()) }
+    }
+
     /// Where the last one is.
     fn last_recording(&self) -> PathBuf {
         self.found.last().map_or_else(PathBuf::new, |output| output.recording.clone())

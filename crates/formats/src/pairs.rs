@@ -100,8 +100,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     for (text, _) in &drawn {
         output.say("threads", text);
     }
-    let had_any = output.threads.iter().any(|thread| !thread.is_empty());
-    if had_any { import.add(output) } else { Ok(()) }
+    import.add_unless_empty(output)
 }
 
 /// `#0: ID12719, P80, CPU1, I1000; #1: ID12720, P80, CPU0, Cycles 1762`: the thread that is woken,

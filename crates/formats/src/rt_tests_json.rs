@@ -125,15 +125,36 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     }
 }
 
-/// Puts what all of them say of the run and its machine.
-fn common(document: &RtTests, output: &mut Output) {
+/// Begins an output with what all of them say of the run and its machine.
+fn begin(
+    program: &'static Program,
+    document: &RtTests,
+    line: u64,
+    import: &mut Import<'_>,
+) -> Output {
+    let mut output = import.output(program, line);
     let words = document.cmdline.iter().flat_map(|line| line.split_whitespace());
     output.command_line = words.map(str::to_owned).collect();
     output.version.clone_from(&document.rt_test_version);
     output.started_at = document.start_time.as_deref().map(rfc3339);
     output.ended_at = document.end_time.as_deref().map(rfc3339);
     if let Some(system) = &document.sysinfo {
-        system.put(output);
+        system.put(&mut output);
+    }
+    output
+}
+
+fn ns(number: Option<&Number>, unit: i64) -> Option<i64> {
+    decimal(&number?.to_string(), unit)
+}
+
+/// What is said of a thread, of which the mean is in µs.
+fn stated(min: Option<&Number>, mean: Option<f64>, max: Option<&Number>, unit: i64) -> Stated {
+    Stated {
+        min: ns(min, unit),
+        mean: mean.map(|mean| mean * 1_000.0),
+        max: ns(max, unit),
+        ..Stated::default()
     }
 }
 
@@ -144,14 +165,12 @@ fn of_cycles(
     line: u64,
     import: &mut Import<'_>,
 ) -> Result<(), ImportError> {
-    let mut output = import.output(program, line);
-    common(&document, &mut output);
+    let mut output = begin(program, &document, line, import);
     let unit = if document.resolution_in_ns == 1 { 1 } else { 1_000 };
     output.resolution_ns = unit;
     let asked = Asked::from_words(&output.command_line);
     output.scheduling = asked.scheduling;
     for (index, of) in in_order(&document, line)? {
-        let ns = |number: &Option<Number>| decimal(&number.as_ref()?.to_string(), unit);
         let thread = output.thread(index)?;
         let mut in_buckets = 0_u64;
         let mut limit = 0;
@@ -164,8 +183,8 @@ fn of_cycles(
         thread.cpu = of.cpu();
         thread.stated.count = of.cycles;
         if of.cycles != Some(0) {
-            thread.stated.min = ns(&of.min);
-            thread.stated.max = ns(&of.max);
+            thread.stated.min = ns(of.min.as_ref(), unit);
+            thread.stated.max = ns(of.max.as_ref(), unit);
             #[expect(clippy::cast_precision_loss, reason = "a unit of at most a microsecond")]
             let scale = unit as f64;
             thread.stated.mean = of.avg.map(|mean| mean * scale);
@@ -185,18 +204,16 @@ fn of_cycles(
 }
 
 fn of_tasks(document: &RtTests, line: u64, import: &mut Import<'_>) -> Result<(), ImportError> {
-    let mut output = import.output(&RT_MIGRATE_TEST, line);
-    common(document, &mut output);
+    let mut output = begin(&RT_MIGRATE_TEST, document, line, import);
     let mut tasks = Vec::new();
     for (index, of) in in_order(document, line)? {
-        let ns = |number: &Option<Number>| decimal(&number.as_ref()?.to_string(), 1_000);
         let task = || {
             let (mean, total) = (of.avg?, of.total?);
             let mean = decimal(&format!("{mean:.0}"), 1_000)?;
             Some(Task {
                 prio: of.prio?,
-                min: ns(&of.min)?,
-                max: ns(&of.max)?,
+                min: ns(of.min.as_ref(), 1_000)?,
+                max: ns(of.max.as_ref(), 1_000)?,
                 total: i64::try_from(total).ok()?.checked_mul(1_000)?,
                 mean,
             })
@@ -215,19 +232,12 @@ fn of_pairs(
     line: u64,
     import: &mut Import<'_>,
 ) -> Result<(), ImportError> {
-    let mut output = import.output(program, line);
-    common(&document, &mut output);
+    let mut output = begin(program, &document, line, import);
     for (index, of) in in_order(&document, line)? {
         let (Some(sender), Some(receiver)) = (&of.sender, &of.receiver) else {
             return Err(thread_error(line, index, "there is no sender or no receiver"));
         };
-        let ns = |number: &Option<Number>| decimal(&number.as_ref()?.to_string(), 1_000);
-        let stated = Stated {
-            min: ns(&receiver.min),
-            mean: receiver.avg.map(|mean| mean * 1_000.0),
-            max: ns(&receiver.max),
-            ..Stated::default()
-        };
+        let stated = stated(receiver.min.as_ref(), receiver.avg, receiver.max.as_ref(), 1_000);
         let counts = (sender.samples, sender.interval);
         pairs::put(&mut output, index, counts, receiver.priority, stated)?;
         if let Some(timeouts) = receiver.timeoutcount {
@@ -238,8 +248,7 @@ fn of_pairs(
 }
 
 fn oslat(document: RtTests, line: u64, import: &mut Import<'_>) -> Result<(), ImportError> {
-    let mut output = import.output(&OSLAT, line);
-    common(&document, &mut output);
+    let mut output = begin(&OSLAT, &document, line, import);
     let is_biased = |word: &String| word == "-B" || word == "--bias";
     let buckets = || document.thread.values().flat_map(|of| of.histogram.keys());
     let is_in_ns = buckets().any(|bucket| bucket.contains(['.', ',']));
@@ -251,13 +260,7 @@ fn oslat(document: RtTests, line: u64, import: &mut Import<'_>) -> Result<(), Im
         if index != table.cpus.len() {
             return Err(ImportError::at(line, format!("there is no thread {}", table.cpus.len())));
         }
-        let ns = |number: &Option<Number>| decimal(&number.as_ref()?.to_string(), unit);
-        let stated = Stated {
-            min: ns(&of.min),
-            mean: of.avg.map(|mean| mean * 1_000.0),
-            max: ns(&of.max),
-            ..Stated::default()
-        };
+        let stated = stated(of.min.as_ref(), of.avg, of.max.as_ref(), unit);
         let buckets = buckets_of(of, 1_000).map_err(|why| thread_error(line, index, why))?;
         names.extend(buckets.iter().map(|(name, _)| *name));
         for (what, value) in [

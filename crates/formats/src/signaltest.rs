@@ -46,16 +46,12 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
             break;
         }
     }
-    let had_any = output.threads.iter().any(|thread| !thread.is_empty());
-    if had_any { import.add(output) } else { Ok(()) }
+    import.add_unless_empty(output)
 }
 
 /// Whether it is the line of a thread.
 pub(super) fn is_thread_line(line: &str) -> bool {
-    ThreadLine::parse(line).is_some_and(|line| {
-        let has = |name: &&str| line.get(name).is_some();
-        ["P", "C", "Min", "Act", "Max"].iter().all(has) && !["I", "A"].iter().any(has)
-    })
+    ThreadLine::has(line, &["P", "C", "Min", "Act", "Max"], &["I", "A"])
 }
 
 /// `Thread 0 exceeded trace limit.`, `Thread 0 using cpu 1.`

@@ -37,6 +37,14 @@ impl<'l> ThreadLine<'l> {
         (!values.is_empty()).then_some(ThreadLine { index, tid, values })
     }
 
+    /// Whether a line is of the program whose lines have these values and none of those.
+    pub(crate) fn has(line: &str, these: &[&str], none_of: &[&str]) -> bool {
+        ThreadLine::parse(line).is_some_and(|line| {
+            let has = |name: &&str| line.get(name).is_some();
+            these.iter().all(has) && !none_of.iter().any(has)
+        })
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&'l str> {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
