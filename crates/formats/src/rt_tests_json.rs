@@ -106,42 +106,41 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     let document: RtTests = json::document(lines)?;
     let command = document.cmdline.clone().unwrap_or_default();
     let program = command.split_whitespace().next().unwrap_or_default();
-    match program.rsplit('/').next() {
-        Some("cyclictest") => of_cycles(&CYCLICTEST, document, line, import),
-        Some("cyclicdeadline") => of_cycles(&CYCLICDEADLINE, document, line, import),
-        Some("signaltest") => of_cycles(&SIGNALTEST, document, line, import),
-        Some("oslat") => oslat(document, line, import),
-        Some("rt-migrate-test") => of_tasks(&document, line, import),
-        Some(name) if let Some(program) = pairs::by_name(name) => {
-            of_pairs(program, document, line, import)
-        }
+    let (program, put): (&'static Program, Put) = match program.rsplit('/').next() {
+        Some("cyclictest") => (&CYCLICTEST, of_cycles),
+        Some("cyclicdeadline") => (&CYCLICDEADLINE, of_cycles),
+        Some("signaltest") => (&SIGNALTEST, of_cycles),
+        Some("oslat") => (&OSLAT, oslat),
+        Some("rt-migrate-test") => (&RT_MIGRATE_TEST, of_tasks),
+        Some(name) if let Some(program) = pairs::by_name(name) => (program, of_pairs),
         Some("ssdd" | "pi_stress" | "pip_stress" | "hackbench") => {
             import.pass_over(line, format!("the document is of {program}, which has no latencies"));
-            Ok(())
+            return Ok(());
         }
         _ => {
-            Err(ImportError::at(line, format!("the document is of '{program}', which is not read")))
+            let why = format!("the document is of '{program}', which is not read");
+            return Err(ImportError::at(line, why));
         }
-    }
+    };
+    let mut output = import.output(program, line);
+    common(&document, &mut output);
+    put(&document, line, &mut output)?;
+    import.add(output)
 }
 
-/// Begins an output with what all of them say of the run and its machine.
-fn begin(
-    program: &'static Program,
-    document: &RtTests,
-    line: u64,
-    import: &mut Import<'_>,
-) -> Output {
-    let mut output = import.output(program, line);
+/// Puts the threads of a document that begins at this line.
+type Put = fn(&RtTests, u64, &mut Output) -> Result<(), ImportError>;
+
+/// Puts what all of them say of the run and its machine.
+fn common(document: &RtTests, output: &mut Output) {
     let words = document.cmdline.iter().flat_map(|line| line.split_whitespace());
     output.command_line = words.map(str::to_owned).collect();
     output.version.clone_from(&document.rt_test_version);
     output.started_at = document.start_time.as_deref().map(rfc3339);
     output.ended_at = document.end_time.as_deref().map(rfc3339);
     if let Some(system) = &document.sysinfo {
-        system.put(&mut output);
+        system.put(output);
     }
-    output
 }
 
 fn ns(number: Option<&Number>, unit: i64) -> Option<i64> {
@@ -159,18 +158,12 @@ fn stated(min: Option<&Number>, mean: Option<f64>, max: Option<&Number>, unit: i
 }
 
 /// Of programs with threads that count their cycles.
-fn of_cycles(
-    program: &'static Program,
-    document: RtTests,
-    line: u64,
-    import: &mut Import<'_>,
-) -> Result<(), ImportError> {
-    let mut output = begin(program, &document, line, import);
+fn of_cycles(document: &RtTests, line: u64, output: &mut Output) -> Result<(), ImportError> {
     let unit = if document.resolution_in_ns == 1 { 1 } else { 1_000 };
     output.resolution_ns = unit;
     let asked = Asked::from_words(&output.command_line);
     output.scheduling = asked.scheduling;
-    for (index, of) in in_order(&document, line)? {
+    for (index, of) in in_order(document, line)? {
         let thread = output.thread(index)?;
         let mut in_buckets = 0_u64;
         let mut limit = 0;
@@ -196,15 +189,14 @@ fn of_cycles(
             thread.beyond = Some((beyond, limit));
         }
     }
-    if program.name == CYCLICDEADLINE.name {
+    if output.program.name == CYCLICDEADLINE.name {
         output.scheduling = Some(DEADLINE);
-        correct_minimum(&mut output);
+        correct_minimum(output);
     }
-    import.add(output)
+    Ok(())
 }
 
-fn of_tasks(document: &RtTests, line: u64, import: &mut Import<'_>) -> Result<(), ImportError> {
-    let mut output = begin(&RT_MIGRATE_TEST, document, line, import);
+fn of_tasks(document: &RtTests, line: u64, output: &mut Output) -> Result<(), ImportError> {
     let mut tasks = Vec::new();
     for (index, of) in in_order(document, line)? {
         let task = || {
@@ -221,34 +213,26 @@ fn of_tasks(document: &RtTests, line: u64, import: &mut Import<'_>) -> Result<()
         let task = task().filter(|_| index == tasks.len());
         tasks.push(task.ok_or_else(|| thread_error(line, index, "its figures are not all there"))?);
     }
-    rt_migrate_test::put(&mut output, &tasks)?;
-    import.add(output)
+    rt_migrate_test::put(output, &tasks)
 }
 
 /// Of programs in which one thread wakes another.
-fn of_pairs(
-    program: &'static Program,
-    document: RtTests,
-    line: u64,
-    import: &mut Import<'_>,
-) -> Result<(), ImportError> {
-    let mut output = begin(program, &document, line, import);
-    for (index, of) in in_order(&document, line)? {
+fn of_pairs(document: &RtTests, line: u64, output: &mut Output) -> Result<(), ImportError> {
+    for (index, of) in in_order(document, line)? {
         let (Some(sender), Some(receiver)) = (&of.sender, &of.receiver) else {
             return Err(thread_error(line, index, "there is no sender or no receiver"));
         };
         let stated = stated(receiver.min.as_ref(), receiver.avg, receiver.max.as_ref(), 1_000);
         let counts = (sender.samples, sender.interval);
-        pairs::put(&mut output, index, counts, receiver.priority, stated)?;
+        pairs::put(output, index, counts, receiver.priority, stated)?;
         if let Some(timeouts) = receiver.timeoutcount {
             output.say(&format!("timeoutcount of thread {index}"), &timeouts.to_string());
         }
     }
-    import.add(output)
+    Ok(())
 }
 
-fn oslat(document: RtTests, line: u64, import: &mut Import<'_>) -> Result<(), ImportError> {
-    let mut output = begin(&OSLAT, &document, line, import);
+fn oslat(document: &RtTests, line: u64, output: &mut Output) -> Result<(), ImportError> {
     let is_biased = |word: &String| word == "-B" || word == "--bias";
     let buckets = || document.thread.values().flat_map(|of| of.histogram.keys());
     let is_in_ns = buckets().any(|bucket| bucket.contains(['.', ',']));
@@ -256,7 +240,7 @@ fn oslat(document: RtTests, line: u64, import: &mut Import<'_>) -> Result<(), Im
     let unit = if is_in_ns { 1 } else { 1_000 };
     let mut table = Table::new(output.command_line.iter().any(is_biased), is_in_ns);
     let mut names = Vec::new();
-    for (index, of) in in_order(&document, line)? {
+    for (index, of) in in_order(document, line)? {
         if index != table.cpus.len() {
             return Err(ImportError::at(line, format!("there is no thread {}", table.cpus.len())));
         }
@@ -276,8 +260,7 @@ fn oslat(document: RtTests, line: u64, import: &mut Import<'_>) -> Result<(), Im
     names.sort_unstable();
     names.dedup();
     names.into_iter().for_each(|name| table.name(name));
-    table.put(&mut output)?;
-    import.add(output)
+    table.put(output)
 }
 
 /// The threads by their numbers.
