@@ -38,7 +38,9 @@ mod synthetic;
 pub use charts::options::{AxisScale, ChartOptions, Heights, OverTime};
 pub use compare::{Comparisons, Repeats, can_be_compared, refused_with_commands};
 pub use csv_rows::csv_cell;
-pub use explained::{compared_causes, explained_text, timeline_svg, watched_text};
+pub use explained::{
+    cause_of_latency, compared_causes, explained_text, timeline_svg, watched_text,
+};
 pub use foreign_text::shown;
 pub use format::{counted_in_english, exact_micros, latency};
 pub use gate::GateReport;

@@ -4,7 +4,7 @@
 use crate::conditions::Conditions;
 use crate::live::Progress;
 use crate::prepared_run::PreparedRun;
-use crate::recorder::{Recorder, RowSink, Tracks};
+use crate::recorder::{Recorder, RowSink, Shown, Tracks};
 use crate::watcher::Watcher;
 use crate::{Signals, document, machine_check};
 use host::{HostRoot, ProcessTimes};
@@ -24,6 +24,10 @@ pub trait ProgressObserver {
     /// Whether it wants figures at all; asked once, since figures that are not shown are not
     /// computed.
     fn observes(&self) -> bool;
+    /// Whether it wants the histories of threads with them.
+    fn observes_histories(&self) -> bool {
+        false
+    }
     fn progress(&mut self, progress: &Progress);
     /// Between two calls, where it observes.
     fn every(&self) -> Duration {
@@ -130,7 +134,12 @@ pub fn execute(
     // Its buffers and its events are made before the threads are let go.
     let threads: Vec<i32> = measurement.threads().map(|pid| pid.as_raw_nonzero().get()).collect();
     let width = order.statement.columns.len();
-    let watcher = Watcher::start(&order.run, &threads, &host, width).transpose();
+    let shown = observer.observes().then(|| match observer.observes_histories() {
+        true => Shown::Histories(order.run.explain_above_ns),
+        false => Shown::Figures,
+    });
+    let shows_causes = matches!(shown, Some(Shown::Histories(_)));
+    let watcher = Watcher::start(&order.run, &threads, &host, width, shows_causes).transpose();
     let (watcher, mut sinks) = match watcher {
         Ok(watcher) => watcher.map(|(watcher, sink)| (watcher, vec![sink])).unzip(),
         Err(error) => {
@@ -147,7 +156,6 @@ pub fn execute(
         }
         let consumers = std::mem::take(&mut measurement.consumers);
         let no_thread = |does| move |source| RunnerError::Thread { does, source };
-        let shown = observer.observes();
         let beside = sinks.take().into_iter().flatten().chain(observer.rows()).collect();
         let tracks = Tracks::new(&folder, &document, consumers, shown, beside);
         let mut tracks = tracks.map_err(no_thread("forces samples to the disk"))?;
@@ -180,7 +188,15 @@ pub fn execute(
             return Err(error);
         }
     };
-    let mut observe = Observe { order, signals, control: &control, begin, poll, observer };
+    let mut observe = Observe {
+        order,
+        signals,
+        control: &control,
+        begin,
+        poll,
+        observer,
+        watcher: watcher.as_ref(),
+    };
     observe.until_the_end(&measurement, &recorder, &mut loads);
     let results = measurement.join();
     let ended = Monotonic.now();
@@ -306,6 +322,7 @@ struct Observe<'a> {
     begin: Nanos,
     poll: Duration,
     observer: &'a mut dyn ProgressObserver,
+    watcher: Option<&'a Watcher>,
 }
 
 impl Observe<'_> {
@@ -324,11 +341,14 @@ impl Observe<'_> {
                 let run = &self.order.run;
                 let expected_ns = (!run.length.is_endless()).then(|| run.measured_ns());
                 let (threads, loads) = (recorder.shown(), loads.now());
+                let causes = self.watcher.map(Watcher::causes);
                 self.observer.progress(&Progress {
                     elapsed_ns: elapsed,
                     expected_ns,
                     threads,
                     loads,
+                    explain_above: run.explain_above_ns,
+                    causes,
                 });
             }
             if self.signals.caught().is_some() || recorder.has_failed() {

@@ -29,7 +29,7 @@ mod watcher;
 
 pub use execute::{ProgressObserver, RunnerError, execute};
 pub use interval::{TooShort, try_interval};
-pub use live::{LiveThread, Progress};
+pub use live::{History, LiveCause, LiveSpike, LiveThread, Progress, QUARTERS};
 pub use loads_elsewhere::loads_elsewhere;
 pub use prepared_run::PreparedRun;
 pub use process_cpus::{isolated_not_measured, process_cpus};

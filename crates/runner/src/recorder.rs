@@ -50,7 +50,7 @@ impl Recorder {
     pub(crate) fn start(mut tracks: Tracks, every: Duration) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let state = Arc::clone(&shared);
-        *shared.shown.lock().unwrap_or_else(PoisonError::into_inner) = tracks.show();
+        *shared.shown.lock().unwrap_or_else(PoisonError::into_inner) = tracks.show(Monotonic.now());
         let mut pressed_until = Nanos::ZERO;
         let record = move || {
             while !state.ended.load(Ordering::Acquire) {
@@ -60,8 +60,9 @@ impl Recorder {
                 }
                 tracks.drain(now);
                 state.failed.store(tracks.failed.is_some(), Ordering::Relaxed);
-                if tracks.shown {
-                    *state.shown.lock().unwrap_or_else(PoisonError::into_inner) = tracks.show();
+                if tracks.shown.is_some() {
+                    let shown = tracks.show(now);
+                    *state.shown.lock().unwrap_or_else(PoisonError::into_inner) = shown;
                 }
                 std::thread::park_timeout(if now < pressed_until {
                     PRESSED.min(every)
@@ -118,11 +119,19 @@ impl Drop for Recorder {
 /// rows one after the other.
 pub type RowSink = Box<dyn FnMut(usize, u64, &[i64]) + Send>;
 
+/// What whoever observes the run wants of its threads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Shown {
+    Figures,
+    /// Their histories too, with the run's threshold for spikes.
+    Histories(Option<Nanos>),
+}
+
 /// Takes samples out of the rings and writes them down.
 pub(crate) struct Tracks {
     tracks: Vec<Track>,
     flushed: Nanos,
-    shown: bool,
+    shown: Option<Shown>,
     beside: Vec<RowSink>,
     syncer: Option<Syncer>,
     /// The first thing that kept a sample from the disk. From then on nothing is written any more.
@@ -140,8 +149,7 @@ struct Track {
 }
 
 impl Tracks {
-    /// What comes out of these rings is to be recorded; `shown` says whether anybody observes the
-    /// run.
+    /// What comes out of these rings is to be recorded; `shown` says what of it is observed.
     ///
     /// # Errors
     /// When a thread cannot be made.
@@ -149,7 +157,7 @@ impl Tracks {
         folder: &Folder,
         document: &Document,
         consumers: Vec<Consumer>,
-        shown: bool,
+        shown: Option<Shown>,
         beside: Vec<RowSink>,
     ) -> io::Result<Self> {
         let track = |consumer| Track { consumer, writer: None, known_files: 0, tally: None };
@@ -176,7 +184,10 @@ impl Tracks {
     ) -> Result<(), RecordingError> {
         for (track, thread) in self.tracks.iter_mut().zip(&document.threads) {
             track.writer = Some(folder.samples(thread, &document.probe)?);
-            track.tally = self.shown.then(|| Tally::new(thread, &document.probe));
+            track.tally = self.shown.map(|shown| match shown {
+                Shown::Figures => Tally::new(thread, &document.probe),
+                Shown::Histories(above) => Tally::with_history(thread, &document.probe, above),
+            });
         }
         self.flushed = Monotonic.now();
         Ok(())
@@ -196,7 +207,7 @@ impl Tracks {
         }
         for (thread, track) in self.tracks.iter_mut().enumerate() {
             let beside = &mut self.beside;
-            let mut failed = track.drain(self.failed.is_none(), thread, beside).err();
+            let mut failed = track.drain(now, self.failed.is_none(), thread, beside).err();
             if flush && failed.is_none() && self.failed.is_none() {
                 failed = track.writer.as_mut().and_then(|writer| writer.flush().err());
             }
@@ -231,8 +242,9 @@ impl Tracks {
         self.failed.as_ref()
     }
 
-    fn show(&self) -> Vec<LiveThread> {
-        self.tracks.iter().filter_map(|track| track.tally.as_ref()).map(Tally::show).collect()
+    fn show(&mut self, now: Nanos) -> Vec<LiveThread> {
+        let tallies = self.tracks.iter_mut().filter_map(|track| track.tally.as_mut());
+        tallies.map(|tally| tally.show(now)).collect()
     }
 }
 
@@ -266,6 +278,7 @@ impl Track {
     /// Empties the ring, up to the first sample that cannot be written.
     fn drain(
         &mut self,
+        now: Nanos,
         write: bool,
         thread: usize,
         beside: &mut [RowSink],
@@ -273,7 +286,7 @@ impl Track {
         let Track { consumer, writer, tally, .. } = self;
         consumer.drain(|first, values| {
             if let Some(tally) = tally {
-                tally.add_rows(first, values);
+                tally.add_rows(now, first, values);
             }
             beside.iter_mut().for_each(|sink| sink(thread, first, values));
             match writer {
@@ -293,7 +306,7 @@ mod tests {
         let tracks = Tracks {
             tracks: Vec::new(),
             flushed: Nanos::ZERO,
-            shown: false,
+            shown: None,
             beside: Vec::new(),
             syncer: None,
             failed: None,

@@ -5,9 +5,12 @@
 //! then, and not before. In a part of each two seconds nothing is recorded, so that the same run
 //! says what recording costs.
 
+use crate::live::{LiveCause, MAX_SPIKES};
 use crate::recorder::RowSink;
 use host::HostRoot;
-use model::{Account, EXPLAINED_VERSION, Explained, WatchCost, Watched, WatchedLatencies};
+use model::{
+    Account, EXPLAINED_VERSION, Explained, Timeline, WatchCost, Watched, WatchedLatencies,
+};
 use plan::{APP_PROBE, CpuId, DEFAULT_PROBE, Nanos, Run};
 use probe::Monotonic;
 use stats::{Histogram, nearest_rank};
@@ -17,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
-use trace::{Beside, Spike, TraceError, Watch, account, name_functions};
+use trace::{Beside, Spike, TraceError, Watch, account, forget_addresses, name_functions};
 
 /// Events are read on it.
 const STACK_BYTES: usize = 256 * 1024;
@@ -62,6 +65,8 @@ struct Shared {
     frozen: AtomicBool,
     ended: AtomicBool,
     rows: Mutex<Rows>,
+    /// The latest causes of each thread, where they are shown.
+    causes: Option<Mutex<BTreeMap<usize, VecDeque<LiveCause>>>>,
 }
 
 /// How rows tell of wake-ups.
@@ -165,7 +170,8 @@ impl Rows {
 }
 
 impl Watcher {
-    /// Begins to record events of the measured CPUs, if the run asks for that.
+    /// Begins to record events of the measured CPUs, if the run asks for that. `shows_causes`:
+    /// [`Watcher::causes`] will be asked.
     ///
     /// # Errors
     /// Why none can be recorded here.
@@ -174,6 +180,7 @@ impl Watcher {
         threads: &[i32],
         host: &HostRoot,
         width: usize,
+        shows_causes: bool,
     ) -> Option<Result<(Self, RowSink), TraceError>> {
         let above = run.explain_above_ns?;
         let numbers: Vec<i64> = threads.iter().copied().map(i64::from).collect();
@@ -202,6 +209,7 @@ impl Watcher {
                     with: Histogram::default(),
                     without: Histogram::default(),
                 }),
+                causes: shows_causes.then(Mutex::default),
             });
             let watching = Watching {
                 watch,
@@ -235,6 +243,13 @@ impl Watcher {
         };
         let threads = threads.iter().zip(starts).zip(&run.cpus);
         self.shared.lock().threads = threads.enumerate().map(of).collect();
+    }
+
+    /// The latest that are known.
+    pub(crate) fn causes(&self) -> Vec<LiveCause> {
+        let Some(causes) = &self.shared.causes else { return Vec::new() };
+        let causes = causes.lock().unwrap_or_else(PoisonError::into_inner);
+        causes.values().flatten().cloned().collect()
     }
 
     /// Nothing more is measured: what the kernel has of it is to stay.
@@ -278,6 +293,25 @@ fn no_thread(error: io::Error) -> TraceError {
 }
 
 impl Shared {
+    /// A spike has its account, or will have none.
+    fn show_cause(&self, spike: &Spike, account: Option<&Account>) {
+        let Some(causes) = &self.causes else { return };
+        let mut causes = causes.lock().unwrap_or_else(PoisonError::into_inner);
+        let causes = causes.entry(spike.thread).or_default();
+        if causes.len() == MAX_SPIKES {
+            causes.pop_front();
+        }
+        let account = account.map(|account| {
+            let Account { thread, activation, latency_ns, .. } = *account;
+            let (parts, program) = (account.parts.clone(), account.program.clone());
+            let timeline = Timeline::default();
+            let mut account = Account { thread, program, activation, latency_ns, parts, timeline };
+            forget_addresses(&mut account);
+            account
+        });
+        causes.push_back(LiveCause { thread: spike.thread, activation: spike.activation, account });
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Rows> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -433,6 +467,7 @@ impl Watching {
             *self.given.entry((spike.cpu, at)).or_default() += taken;
         }
         self.accounted += 1;
+        self.shared.show_cause(spike, Some(&account));
         self.accounts.push(account);
         if self.accounted.is_multiple_of(1_024) {
             self.bound();
@@ -440,6 +475,7 @@ impl Watching {
     }
 
     fn largest_without(&mut self, spike: &Spike) {
+        self.shared.show_cause(spike, None);
         let latency_ns = u64::try_from(spike.woke - spike.planned).unwrap_or(0);
         self.largest_without_ns = self.largest_without_ns.max(latency_ns);
     }

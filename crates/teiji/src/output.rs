@@ -94,6 +94,24 @@ pub fn paint() -> Paint {
     if stdout().is_terminal() && !unwanted && !dumb { Paint::Colour } else { Paint::Plain }
 }
 
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The same of a screen, which may be on a VT100 and its like: these lack colour.
+pub fn has_colours() -> bool {
+    paint() == Paint::Colour && !variable("TERM").is_some_and(|term| term.starts_with("vt"))
+}
+
+/// Whether a screen has letters of ASCII alone: by the locale; and a Linux console's font lacks
+/// most blocks.
+pub fn is_ascii() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
+    let locale = locale.to_ascii_lowercase();
+    let is_utf8 = locale.contains("utf-8") || locale.contains("utf8");
+    !is_utf8 || variable("TERM").as_deref() == Some("linux")
+}
+
 /// A path in one line: that of a folder which somebody sent is named by him.
 pub fn path(path: &Path) -> String {
     shown(&path.display().to_string(), Paint::Plain).replace('\n', "\\u000a")

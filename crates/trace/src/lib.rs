@@ -34,7 +34,7 @@ pub use line::{Line, Text};
 pub use raw::{Raw, RawReader};
 pub use reader::Reader;
 pub use session::Session;
-pub use symbols::name_functions;
+pub use symbols::{forget_addresses, name_functions};
 pub use timerlat::{Context, TimerLatency};
 pub use tracefs::Tracefs;
 pub use watch::{Leg, Watch, Window};

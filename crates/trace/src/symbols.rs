@@ -41,6 +41,13 @@ pub fn name_functions(accounts: &mut [Account]) {
     }
 }
 
+/// Leaves out what [`name_functions`] would read the kernel's symbols for, which takes long.
+pub fn forget_addresses(account: &mut Account) {
+    for part in &mut account.parts {
+        part.name = part.name.take().filter(|name| !name.starts_with(ADDRESS));
+    }
+}
+
 /// Finds those addresses among lines such as `ffffffff81000010 t vmstat_update`.
 fn read(symbols: impl BufRead, known: &mut HashMap<String, Option<String>>) {
     for line in symbols.lines().map_while(Result::ok) {

@@ -128,6 +128,11 @@ fn watched_lines(document: &Document) -> Vec<String> {
     lines
 }
 
+/// What one latency came from, in a few words.
+pub fn cause_of_latency(account: &Account, language: Language) -> Option<String> {
+    in_language(language, || cause_of(account))
+}
+
 /// The functions of one latency as a picture, SVG.
 pub fn timeline_svg(account: &Account, language: Language) -> String {
     in_language(language, || timeline(account, Heading::Own))

@@ -4,14 +4,15 @@
 use crate::commands::load_worker;
 use crate::commands::measure::process_cpus;
 use crate::exit::{CommandResult, EXCEEDED, Failure, RUN_FAILED};
-use crate::live::{Drawing, decimal, rows};
+use crate::live::sheet::{Charts, Row, SECONDS, Sheet};
+use crate::live::{Display, Drawing, decimal, rows};
 use crate::output;
 use crate::signals;
 use anyhow::ensure;
 use load::{Limits, LoadNow, Loads, check, check_times};
 use plan::{CpuList, LoadSpec, Nanos, Phase, Unit};
 use report::Language;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -34,6 +35,9 @@ pub struct Args {
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,
+    /// Show a full screen: CPU use now and in the last minute
+    #[arg(long, conflicts_with_all = ["json", "quiet"])]
+    live: bool,
 }
 
 fn seconds(text: &str) -> anyhow::Result<Nanos> {
@@ -49,6 +53,7 @@ const EVERY: u32 = 5;
 
 /// Runs loads until their time is over or a signal comes.
 pub fn run(args: &Args) -> CommandResult {
+    let display = Display::asked(args.live, args.quiet || args.json)?;
     let checked = decide(args)?;
     let signals = signals::catch()?;
     let cancelled = || signals.caught().is_some();
@@ -64,7 +69,8 @@ pub fn run(args: &Args) -> CommandResult {
     loads.measured_from(probe::Monotonic.now());
     let start = Instant::now();
     let end = args.duration.map(|time| start + time.duration());
-    let mut drawing = Drawing::new(args.quiet || args.json, EVERY);
+    let mut drawing = Drawing::new(display, EVERY);
+    let mut minute = Minute::default();
     loop {
         loads.poll();
         let now = Instant::now();
@@ -72,7 +78,12 @@ pub fn run(args: &Args) -> CommandResult {
         if signals.caught().is_some() || end.is_some_and(|end| now >= end) || all_dead {
             break;
         }
-        drawing.show(|| draw(&loads.now(), now - start, args.duration, rows()));
+        let elapsed = now - start;
+        minute.add(elapsed, &loads);
+        drawing.show(
+            || draw(&loads.now(), elapsed, args.duration, rows()),
+            || sheet(&loads.now(), elapsed, args.duration, &minute),
+        );
         sleep(end.map_or(POLL, |end| POLL.min(end - now)));
     }
     // Without a time they run until a signal comes.
@@ -127,27 +138,81 @@ fn shortened(spec: &str) -> String {
 }
 
 fn draw(now: &[LoadNow], elapsed: Duration, length: Option<Nanos>, rows: usize) -> Vec<String> {
+    let mut lines = vec![how_far(elapsed, length), format!("{UNIT}:"), columns()];
+    lines.extend(now.iter().take(rows.saturating_sub(5).max(1)).map(line));
+    lines
+}
+
+const UNIT: &str = "percent of one CPU, on each";
+
+fn how_far(elapsed: Duration, length: Option<Nanos>) -> String {
     let of = length.map_or_else(
         || "; Ctrl-C ends it".to_owned(),
         |length| format!(" of {} s", length.0 / 1_000_000_000),
     );
-    let mut lines = vec![
-        format!("{} s{of}", elapsed.as_secs()),
-        "percent of one CPU, on each:".to_owned(),
-        format!(" {:<WIDEST$} {:>6} {:>6} {:>6} {:>6}", "load", "asked", "now", "mean", "worst"),
-    ];
-    for load in now.iter().take(rows.saturating_sub(5).max(1)) {
-        let state = if load.alive { "" } else { "  stopped!" };
-        lines.push(format!(
-            " {:<WIDEST$} {:>6} {:>6} {:>6} {:>6}{state}",
-            shortened(&load.spec),
-            decimal(load.requested),
-            decimal(load.latest),
-            decimal(load.reached.map(|reached| reached.mean)),
-            decimal(load.reached.map(|reached| reached.worst_second)),
-        ));
+    format!("{} s{of}", elapsed.as_secs())
+}
+
+fn columns() -> String {
+    format!(" {:<WIDEST$} {:>6} {:>6} {:>6} {:>6}", "load", "asked", "now", "mean", "worst")
+}
+
+fn line(load: &LoadNow) -> String {
+    let state = if load.alive { "" } else { "  stopped!" };
+    format!(
+        " {:<WIDEST$} {:>6} {:>6} {:>6} {:>6}{state}",
+        shortened(&load.spec),
+        decimal(load.requested),
+        decimal(load.latest),
+        decimal(load.reached.map(|reached| reached.mean)),
+        decimal(load.reached.map(|reached| reached.worst_second)),
+    )
+}
+
+/// CPU use of each load in each second of the last minute, for a screen.
+#[derive(Default)]
+struct Minute {
+    /// Of the second that was added last.
+    second: Option<u64>,
+    loads: Vec<VecDeque<Option<f64>>>,
+}
+
+impl Minute {
+    /// Once a second what the loads had in the last one.
+    fn add(&mut self, elapsed: Duration, loads: &Loads) {
+        if self.second.replace(elapsed.as_secs()) != Some(elapsed.as_secs()) {
+            self.add_second(&loads.now());
+        }
     }
-    lines
+
+    fn add_second(&mut self, now: &[LoadNow]) {
+        self.loads.resize_with(now.len(), VecDeque::new);
+        for (minute, load) in self.loads.iter_mut().zip(now) {
+            minute.push_back(load.latest);
+            minute.drain(..minute.len().saturating_sub(SECONDS));
+        }
+    }
+}
+
+fn sheet(now: &[LoadNow], elapsed: Duration, length: Option<Nanos>, minute: &Minute) -> Sheet {
+    let row = |(load, minute): (&LoadNow, &VecDeque<Option<f64>>)| Row {
+        text: line(load),
+        charts: Some(Charts {
+            histogram: None,
+            title: "CPU use in each second of the last minute, %",
+            minute: minute.iter().copied().collect(),
+            steps: SECONDS,
+            full: Some(100.0),
+        }),
+    };
+    Sheet {
+        how_far: how_far(elapsed, length),
+        unit: UNIT,
+        columns: columns(),
+        rows: now.iter().zip(&minute.loads).map(row).collect(),
+        of: "load",
+        ..Sheet::default()
+    }
 }
 
 #[cfg(test)]
@@ -168,5 +233,25 @@ mod tests {
         assert_eq!(lines[0], "3 s of 10 s");
         assert_eq!(lines[3], " mem-alloc@50%,cpus=0-1,ch...   50.0   50.0      -      -  stopped!");
         assert!(lines.iter().all(|line| line.len() < 80), "{lines:#?}");
+    }
+
+    #[test]
+    fn what_a_screen_shows() {
+        let load = |latest: f64| LoadNow {
+            spec: "cpu@50%".to_owned(),
+            requested: Some(50.0),
+            latest: Some(latest),
+            reached: None,
+            rate: BTreeMap::new(),
+            alive: true,
+        };
+        let mut minute = Minute::default();
+        (0..70).for_each(|second| minute.add_second(&[load(f64::from(second))]));
+        let sheet = sheet(&[load(69.0)], Duration::from_secs(70), None, &minute);
+        assert_eq!(sheet.how_far, "70 s; Ctrl-C ends it");
+        assert!(sheet.rows[0].text.starts_with(" cpu@50%  "), "{:?}", sheet.rows[0]);
+        let charts = sheet.rows[0].charts.as_ref().unwrap();
+        assert_eq!((charts.minute.len(), charts.steps), (SECONDS, SECONDS));
+        assert_eq!((charts.minute[0], charts.minute[59]), (Some(10.0), Some(69.0)));
     }
 }

@@ -5,7 +5,7 @@ use crate::commands::help::{self, OUTPUT};
 use crate::commands::load_worker;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, EXCEEDED, Failure, of_end, of_verdict};
-use crate::live::Live;
+use crate::live::{Display, Live};
 use crate::output;
 use crate::signals;
 use crate::suggestion::command;
@@ -45,6 +45,9 @@ pub struct Args {
     /// Show no progress
     #[arg(short, long, help_heading = OUTPUT)]
     quiet: bool,
+    /// Show a full screen: histogram, last minute, loads, largest latencies
+    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["json", "quiet"])]
+    live: bool,
     /// The command to start and measure, of the probe app
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "command")]
     words: Vec<String>,
@@ -72,6 +75,7 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
         // Standard output is for run.json.
         probe::keep_standard_output();
     }
+    let display = Display::asked(args.live, args.quiet || args.json)?;
     let orders = decide_all(args, started)?;
     let signals = signals::catch()?;
     // Advice for a run that there will not be is none.
@@ -82,7 +86,7 @@ pub fn run(mut args: Args, started: Nanos) -> CommandResult {
     if let [_, _, ..] = &orders[..] {
         executor::new_folder(&folder_of(&orders))?;
     }
-    let (recorded, gate, failed) = measured_in_turn(args, &orders, &signals);
+    let (recorded, gate, failed) = measured_in_turn(args, &orders, &signals, display);
     if recorded.is_empty() {
         if orders.len() > 1 {
             // It was made for the recordings, and only an empty one goes.
@@ -135,13 +139,14 @@ fn measured_in_turn(
     args: &Args,
     orders: &[PreparedRun],
     signals: &Signals,
+    display: Display,
 ) -> (Vec<Recorded>, Option<GateReport>, Option<Failure>) {
     let exact = Limit::exact_request(&args.limits);
     let mut gate = (!args.limits.is_empty()).then(GateReport::default);
-    let mut live = Live::new(args.quiet || args.json);
     let mut all = Vec::new();
     for order in orders {
         let is_stopped = signals.caught().is_some();
+        let mut live = Live::new(if is_stopped { Display::Nothing } else { display });
         let result = if is_stopped {
             Err(RunnerError::Interrupted)
         } else {

@@ -33,6 +33,7 @@ mod lab_again;
 mod lent_rights;
 mod limits;
 mod limits_of_plans;
+mod live;
 mod loads;
 mod memory;
 mod no_samples;

@@ -17,6 +17,7 @@ mod watched;
 use crate::commands::lab::{AgainFlags, Show};
 use crate::commands::run_flags;
 use crate::exit::{CommandResult, DONE, Failure};
+use crate::live::Display;
 use crate::signals;
 use crate::suggestion::command;
 use again::Again;
@@ -98,7 +99,7 @@ pub fn run(args: &Args) -> CommandResult {
         say_how_long(&recorded);
     }
     let signals = signals::catch()?;
-    let mut show = Show::new(args.quiet || args.json);
+    let mut show = Show::new(Display::lines(args.quiet || args.json));
     let accounts =
         explained(args, &recorded, &chosen, target, vmlinux.as_ref(), &signals, &mut show);
     show.clear();
@@ -144,7 +145,7 @@ pub fn worst(
 ) -> Result<Vec<Account>, Failure> {
     let args = Args { quiet, ..Args::default() };
     let chosen = Chosen::of(recorded, &args.which)?;
-    let mut show = Show::new(quiet);
+    let mut show = Show::new(Display::lines(quiet));
     let accounts = explained(&args, recorded, &chosen, target.clone(), None, signals, &mut show);
     show.clear();
     show::kept_in(recorded, &accounts?)

@@ -10,6 +10,7 @@ use super::show::Show;
 use crate::commands::help::{self, OUTPUT};
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, Failure};
+use crate::live::Display;
 use crate::output;
 use crate::signals;
 use anyhow::{Context, anyhow};
@@ -157,7 +158,7 @@ fn execute(args: &Args, target: Target, stem: &Path, signals: &Signals) -> Resul
     if !args.quiet {
         complain!("{}: {}", target.kernel.name, how_long(&lab_runs, jobs));
     }
-    let mut show = Show::new(args.quiet);
+    let mut show = Show::new(Display::lines(args.quiet));
     let results = lab::run_in_guests(&lab_runs, jobs, signals, &mut show);
     show.clear();
     let recordings = results.into_iter().collect::<Result<Vec<Recorded>, _>>()?;

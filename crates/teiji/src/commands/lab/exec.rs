@@ -5,6 +5,7 @@ use super::guest_flags::{self, GuestFlags};
 use super::how_long_commands;
 use super::show::Show;
 use crate::exit::{CommandResult, EXCEEDED};
+use crate::live::Display;
 use crate::output;
 use crate::signals;
 use anyhow::{Context, bail};
@@ -62,7 +63,7 @@ pub fn run(args: &Args) -> CommandResult {
     if !quiet {
         output::complain(&how_long_commands(&target, &commands));
     }
-    let mut show = Show::new(quiet);
+    let mut show = Show::new(Display::lines(quiet));
     let result = lab::execute(&target, commands, args.expect.duration(), &signals, &mut show);
     show.clear();
     let (costs, facts) = result?;

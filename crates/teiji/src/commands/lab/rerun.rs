@@ -6,6 +6,7 @@ use super::show::Show;
 use super::{again_folder, took, why_different};
 use crate::commands::anonymise::check_settings_known;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
+use crate::live::Display;
 use crate::output;
 use crate::signals;
 use anyhow::{Context, anyhow};
@@ -55,7 +56,7 @@ pub fn run(args: &Args) -> CommandResult {
     let scratch = again_folder()?;
     let directory = args.output.clone().unwrap_or_else(|| scratch.path().join("again.teiji"));
     let again = LabRun::again(&recorded, facts, target, directory);
-    let mut show = Show::new(args.quiet);
+    let mut show = Show::new(Display::lines(args.quiet));
     let result = lab::run_in_guests(std::slice::from_ref(&again), 1, &signals, &mut show).pop();
     show.clear();
     let compared = match result {

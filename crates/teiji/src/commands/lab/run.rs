@@ -10,6 +10,7 @@ use crate::commands::help::{self, OUTPUT};
 use crate::commands::measure;
 use crate::commands::run_flags::RunFlags;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
+use crate::live::Display;
 use crate::output;
 use crate::signals;
 use anyhow::bail;
@@ -73,10 +74,19 @@ pub struct Args {
     /// Show no progress
     #[arg(short, long, help_heading = OUTPUT)]
     quiet: bool,
+    /// Show a full screen: each guest, and how far it is
+    #[arg(
+        long,
+        help_heading = OUTPUT,
+        hide_short_help = true,
+        conflicts_with_all = ["json", "quiet"],
+    )]
+    live: bool,
 }
 
 pub fn run(args: &Args) -> CommandResult {
     let quiet = args.quiet || args.json;
+    let display = Display::asked(args.live, quiet)?;
     if args.verify_identical && args.repeat < 2 {
         refuse!("--verify-identical compares repeats: say how many with --repeat N, at least 2");
     }
@@ -116,7 +126,7 @@ pub fn run(args: &Args) -> CommandResult {
     if !quiet {
         output::complain(&how_long(&runs, jobs));
     }
-    let mut show = Show::new(quiet);
+    let mut show = Show::new(display);
     let results = lab::run_in_guests(&runs, jobs, &signals, &mut show);
     show.clear();
     let mut worst = 0;

@@ -2,7 +2,8 @@
 //! Guests while they run: on a terminal a line each, drawn over itself; elsewhere only what is
 //! worth a line.
 
-use crate::live::Drawing;
+use crate::live::sheet::{Row, Sheet};
+use crate::live::{Display, Drawing};
 use crate::output;
 use lab::{GuestObserver, GuestProgress, Stage};
 use std::collections::BTreeSet;
@@ -12,23 +13,22 @@ const EVERY: u32 = 8;
 
 pub struct Show {
     drawing: Drawing,
-    quiet: bool,
+    display: Display,
     noted: BTreeSet<String>,
     /// What stands above the guests; how many are done, unless it is given.
     pub heading: Option<String>,
 }
 
 impl Show {
-    /// Draws on standard output if that is a terminal, unless `quiet`.
-    pub fn new(quiet: bool) -> Self {
-        let drawing = Drawing::new(quiet, EVERY);
-        Show { drawing, quiet, noted: BTreeSet::new(), heading: None }
+    pub fn new(display: Display) -> Self {
+        let drawing = Drawing::new(display, EVERY);
+        Show { drawing, display, noted: BTreeSet::new(), heading: None }
     }
 
     /// A line that stays, on standard output.
     pub fn say(&mut self, text: &str) {
         self.drawing.say(text);
-        if !self.drawing.is_shown() && !self.quiet {
+        if !self.drawing.is_shown() && !self.display.is_quiet() {
             output::say(text);
         }
     }
@@ -39,7 +39,7 @@ impl Show {
         let drew = self.drawing.is_shown();
         self.clear();
         let done = act();
-        self.drawing = Drawing::new(!drew, EVERY);
+        self.drawing = Drawing::new(if drew { self.display } else { Display::Nothing }, EVERY);
         done
     }
 
@@ -51,18 +51,33 @@ impl Show {
 
 impl GuestObserver for Show {
     fn progress(&mut self, running: &[GuestProgress], done: usize, all: usize) {
-        self.drawing.show(|| {
-            let heading = self.heading.clone();
-            let heading = heading.unwrap_or_else(|| format!(" {done} of {all} done"));
-            std::iter::once(heading).chain(running.iter().map(line)).collect()
-        });
+        let heading = || self.heading.clone().unwrap_or_else(|| format!(" {done} of {all} done"));
+        self.drawing.show(
+            || std::iter::once(heading()).chain(running.iter().map(line)).collect(),
+            || sheet(heading(), running),
+        );
     }
 
     fn note(&mut self, text: &str) {
         // Of many guests each would say it again.
-        if !self.quiet && self.noted.insert(text.to_owned()) {
+        if !self.display.is_quiet() && self.noted.insert(text.to_owned()) {
             self.without(|| output::complain(text));
         }
+    }
+}
+
+/// A guest has its figures in itself until it ends.
+fn sheet(how_far: String, running: &[GuestProgress]) -> Sheet {
+    let row = |guest: &GuestProgress| Row { text: line(guest), charts: None };
+    Sheet {
+        how_far: how_far.trim_start().to_owned(),
+        columns: format!("   {:<40}  {:>6}  stage", "guest", "time"),
+        rows: running.iter().map(row).collect(),
+        list: Some((
+            "Not known before a guest has ended: its latencies, and what its loads reached".into(),
+            Vec::new(),
+        )),
+        ..Sheet::default()
     }
 }
 

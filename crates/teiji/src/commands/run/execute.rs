@@ -8,7 +8,7 @@ use super::progress::PlanProgress;
 use crate::commands::lab::{Show, checked, chosen_qemu, guests_at_once, kernel_of, lab_run};
 use crate::commands::measure;
 use crate::exit::{Failure, in_full};
-use crate::live::Live;
+use crate::live::{Display, Live};
 use crate::output;
 use anyhow::Context;
 use executor::{
@@ -30,7 +30,7 @@ pub struct Work<'a> {
     pub runs: &'a [PlannedRun],
     pub signals: &'a Signals,
     pub jobs: Option<u32>,
-    pub quiet: bool,
+    pub display: Display,
     /// Whether what this machine cannot measure is left out.
     pub here: bool,
 }
@@ -48,7 +48,7 @@ impl Work<'_> {
             Execution { folder: self.folder, combinations: &combinations, runs: self.runs };
         let mut maker = Maker {
             work: self,
-            show: Show::new(true),
+            show: Show::new(Display::Nothing),
             are_guests: false,
             progress: PlanProgress::new(0, self.runs.len()),
             recorded_in: Vec::new(),
@@ -99,8 +99,11 @@ impl Work<'_> {
                 .find(|(known, _)| *known == machine.guest.machine)
                 .map(|(_, qemu)| qemu)
         };
-        machine.qemu =
-            chosen_qemu(point.guest.qemu().or_else(known), machine.guest.machine, self.quiet)?;
+        machine.qemu = chosen_qemu(
+            point.guest.qemu().or_else(known),
+            machine.guest.machine,
+            self.display.is_quiet(),
+        )?;
         let checked = checked(&point.measured, point.phase, &machine.guest)?;
         let name = format!("{} {}", run + 1, point.label);
         let run = titled(checked, &point.label);
@@ -151,7 +154,7 @@ impl PlanObserver for Maker<'_> {
                     headline.iter().map(|line| output::indented(line, 2)).collect();
                 if self.are_guests {
                     self.show.say(&format!("{name}\n{}", headline.trim_end()));
-                } else if !work.quiet {
+                } else if !work.display.is_quiet() {
                     output::say(&headline);
                 }
             }
@@ -178,7 +181,7 @@ fn failure_text(error: &anyhow::Error) -> String {
 impl RunMaker for Maker<'_> {
     fn run_locally(&mut self, run: usize, recording: &Path) -> anyhow::Result<Option<Recorded>> {
         let (work, heading) = (self.work, self.progress.text());
-        if !work.quiet {
+        if !work.display.is_quiet() {
             let left = self.progress.time_left();
             let left = left.map_or_else(String::new, |left| format!("; {left}"));
             complain!("{}{left}", work.name(run));
@@ -192,7 +195,7 @@ impl RunMaker for Maker<'_> {
         let order =
             measure::order(asked, probe, warnings, recording.to_owned(), &cpus, Monotonic.now())?;
         let order = PreparedRun { default_length: point.measured.has_default_length(), ..order };
-        let mut live = Live::under(work.quiet, heading);
+        let mut live = Live::under(work.display, heading);
         let result = runner::execute(&order, work.signals, &mut live, None);
         live.clear();
         match result {
@@ -218,7 +221,7 @@ impl RunMaker for Maker<'_> {
         let mut one_ended = |index: usize, result: Result<_, LabError>, maker: &mut Self| {
             ended(begun[index], result.map_err(anyhow::Error::from), maker);
         };
-        self.show = Show::new(work.quiet);
+        self.show = Show::new(work.display);
         self.are_guests = true;
         lab::run_each_in_guest(&lab_runs, at_once, work.signals, self, &mut one_ended);
         self.are_guests = false;

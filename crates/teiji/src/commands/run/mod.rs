@@ -21,6 +21,7 @@ pub use table::{Begun, Made, TableDetail, fill, is_folder, limits, table, text};
 use crate::commands::lab::{chosen_qemu, kernel_of};
 use crate::commands::measure::{of_cpus, process_cpus, warn};
 use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
+use crate::live::Display;
 use crate::output::{self, counted};
 use crate::signals;
 use crate::suggestion::{Word, command};
@@ -68,14 +69,18 @@ pub struct Args {
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,
+    /// Show a full screen during each run, as teiji measure --live does
+    #[arg(long, conflicts_with_all = ["dry_run", "quiet"])]
+    live: bool,
 }
 
 pub fn run(args: &Args) -> CommandResult {
+    let display = Display::asked(args.live, args.quiet)?;
     match (&args.plan, &args.resume) {
-        (_, Some(folder)) => resume(args, folder),
+        (_, Some(folder)) => resume(args, folder, display),
         (Some(path), None) if args.dry_run => dry_run(args, path),
-        (Some(path), None) if args.here => run_here(args, path),
-        (Some(path), None) => begin(args, path),
+        (Some(path), None) if args.here => run_here(args, path, display),
+        (Some(path), None) => begin(args, path, display),
         (None, None) => Err(anyhow!("name a plan").into()),
     }
 }
@@ -295,7 +300,7 @@ fn require_new(output: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn begin(args: &Args, path: &Path) -> CommandResult {
+fn begin(args: &Args, path: &Path, display: Display) -> CommandResult {
     let mut plan = asked(args, path, &mut output::complain)?;
     let points = checked(&plan)?;
     programs::announce(&points);
@@ -313,7 +318,7 @@ fn begin(args: &Args, path: &Path) -> CommandResult {
     let points = checked(&plan)?;
     let runs = runs(&plan, points.len())?;
     let folder = ResultsFolder::create(&output, &plan, &text, &labels(&points), &runs, None)?;
-    execute(args, &folder, &points, &runs, &signals, false)
+    execute(args, display, &folder, &points, &runs, &signals, false)
 }
 
 fn labels(points: &[PlanEntry]) -> Vec<String> {
@@ -347,7 +352,7 @@ fn boots_of_plan(
 }
 
 /// What this boot can measure, in a folder of its own among those of other boots.
-fn run_here(args: &Args, path: &Path) -> CommandResult {
+fn run_here(args: &Args, path: &Path, display: Display) -> CommandResult {
     let whole = asked(args, path, &mut output::complain)?;
     let planned_boots = planned_boots(&whole)?;
     let boot = Boot::now().map_err(Failure::run_failed)?;
@@ -377,7 +382,7 @@ fn run_here(args: &Args, path: &Path) -> CommandResult {
             Some((&boot, &planned_boots)),
         )
     };
-    let outcome = execute(args, &folder?, &points, &runs, &signals, true)?;
+    let outcome = execute(args, display, &folder?, &points, &runs, &signals, true)?;
     let made: Vec<Boot> = others.into_iter().map(|(_, other)| other).chain([boot]).collect();
     let mut again: Vec<&dyn Word> = vec![&"run", &"--here"];
     if args.quick {
@@ -436,7 +441,7 @@ fn say_boots(root: &Path, again: &str, planned_boots: &[PlannedBoot], made: &[Bo
     say!("Still missing: {}. Boot {them}, then: {again}", missing.join("; "));
 }
 
-fn resume(args: &Args, path: &Path) -> CommandResult {
+fn resume(args: &Args, path: &Path, display: Display) -> CommandResult {
     // Of a folder of boots, the part of this one.
     let boots = executor::boots(path).unwrap_or_default();
     let boot = Boot::now().map_err(Failure::run_failed)?;
@@ -462,7 +467,7 @@ fn resume(args: &Args, path: &Path) -> CommandResult {
     programs::announce(&points);
     let signals = signals::catch()?;
     let runs = runs(&plan, points.len())?;
-    execute(args, &folder, &points, &runs, &signals, own.is_some())
+    execute(args, display, &folder, &points, &runs, &signals, own.is_some())
 }
 
 /// The runs of a plan that was begun, in order.
@@ -525,6 +530,7 @@ fn warn_of_cpus(points: &[PlanEntry]) -> anyhow::Result<()> {
 /// `here`: what this machine cannot measure is left out.
 fn execute(
     args: &Args,
+    display: Display,
     folder: &ResultsFolder,
     points: &[PlanEntry],
     runs: &[PlannedRun],
@@ -532,7 +538,7 @@ fn execute(
     here: bool,
 ) -> CommandResult {
     warn_of_cpus(points).map_err(Failure::run_failed)?;
-    let work = Work { folder, points, runs, signals, jobs: args.jobs, quiet: args.quiet, here };
+    let work = Work { folder, points, runs, signals, jobs: args.jobs, display, here };
     let (done, left_out, PlanResult { failed, signal, disk_failed }) = work.execute()?;
     let path = folder.path().display();
     let but = if left_out > 0 { format!(", {left_out} left out") } else { String::new() };

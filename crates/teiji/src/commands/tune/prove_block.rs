@@ -3,7 +3,7 @@
 
 use super::signals::Signals;
 use crate::exit::Failure;
-use crate::live::Live;
+use crate::live::{Display, Live};
 use judge::came_to_its_end;
 use model::Recorded;
 use plan::Nanos;
@@ -111,7 +111,7 @@ impl Measuring<'_> {
     pub fn block(&self, is_on: bool, hold_dma_latency: bool) -> Result<Option<Block>, Failure> {
         let mut order = PreparedRun { directory: self.recording.clone(), ..self.order.clone() };
         order.run.hold_dma_latency = hold_dma_latency;
-        let result = execute(&order, &self.of_runner, &mut Live::new(true), None);
+        let result = execute(&order, &self.of_runner, &mut Live::new(Display::Nothing), None);
         let _ = std::fs::remove_dir_all(&order.directory);
         match result {
             _ if self.caught().is_some() => Ok(None),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A terminal, seen from the side of whoever sits before it.
 
+use super::screen::Screen;
 use super::{Output, Running, TEIJI, TestFolder, soon};
 use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use std::fs::OpenOptions;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -12,6 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 /// The usual terminal.
 pub const COLUMNS: u16 = 80;
 const ROWS: u16 = 24;
+/// No terminal here is wider.
+const WIDEST: u16 = 200;
 
 /// The program on a terminal of its own. Dropping it closes the terminal, before it ends the
 /// program.
@@ -20,6 +23,10 @@ pub struct OnTerminal {
     pub running: Running,
     /// All that was written to the terminal.
     pub transcript: Vec<u8>,
+}
+
+fn resize(screen: &OwnedFd, ws_col: u16, ws_row: u16) {
+    tcsetwinsize(screen, Winsize { ws_row, ws_col, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
 }
 
 impl OnTerminal {
@@ -45,11 +52,7 @@ impl OnTerminal {
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&screen).unwrap();
         unlockpt(&screen).unwrap();
-        tcsetwinsize(
-            &screen,
-            Winsize { ws_row: ROWS, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 },
-        )
-        .unwrap();
+        resize(&screen, COLUMNS, ROWS);
         rustix::io::ioctl_fionbio(&screen, true).unwrap();
         let name = ptsname(&screen, Vec::new()).unwrap();
         let terminal = OpenOptions::new()
@@ -65,6 +68,17 @@ impl OnTerminal {
             .stdout(terminal.try_clone().unwrap())
             .stderr(terminal);
         OnTerminal { screen, running: Running::start_as_is(command), transcript: Vec::new() }
+    }
+
+    /// Gives the terminal another size.
+    pub fn resize(&self, columns: u16, rows: u16) {
+        resize(&self.screen, columns, rows);
+    }
+
+    /// Whether keys come line by line and are seen, as a shell has it.
+    pub fn is_as_usual(&self) -> bool {
+        let usual = LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
+        tcgetattr(&self.screen).unwrap().local_modes.contains(usual)
     }
 
     /// Reads what has been written.
@@ -86,6 +100,24 @@ impl OnTerminal {
             self.look();
             self.text().contains(text)
         });
+    }
+
+    /// Looks until this can be read on the screen, however it was written; that screen.
+    pub fn look_until_shown(&mut self, text: &str) -> String {
+        let mut shown = String::new();
+        soon(&format!("{text} is on the screen"), || {
+            self.look();
+            let transcript = self.text();
+            // Half a sequence at its end is read next time.
+            let half = transcript.rfind('\x1b').filter(|begin| {
+                !transcript[begin + 1..].contains(|c: char| c.is_ascii_alphabetic())
+            });
+            let mut screen = Screen::new(WIDEST);
+            screen.show(&transcript[..half.unwrap_or(transcript.len())]);
+            shown = screen.text();
+            shown.contains(text)
+        });
+        shown
     }
 
     pub fn text(&self) -> String {

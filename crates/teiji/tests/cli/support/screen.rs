@@ -9,11 +9,14 @@ pub struct Screen {
     lines: Vec<Vec<char>>,
     row: usize,
     column: usize,
+    /// What stood there when a program took all of it.
+    before: Vec<Vec<char>>,
 }
 
 impl Screen {
     pub fn new(columns: u16) -> Self {
-        Screen { columns: usize::from(columns), lines: vec![Vec::new()], row: 0, column: 0 }
+        let (columns, lines) = (usize::from(columns), vec![Vec::new()]);
+        Screen { columns, lines, row: 0, column: 0, before: Vec::new() }
     }
 
     /// Shows a text; every sequence in it has to be whole.
@@ -64,8 +67,21 @@ impl Screen {
                 self.lines[self.row].truncate(self.column);
                 self.lines.truncate(self.row + 1);
             }
-            // Colour is not read.
+            'J' if parameter == "2" => self.lines = vec![Vec::new(); self.row + 1],
+            'H' => {
+                let (row, column) = parameter.split_once(';').unwrap_or(("1", "1"));
+                let before = |place: &str| place.parse::<usize>().expect("a place") - 1;
+                (self.row, self.column) = (before(row), before(column));
+                self.lines.resize(self.lines.len().max(self.row + 1), Vec::new());
+            }
+            'h' if parameter == "?1049" => self.before = self.lines.clone(),
+            'l' if parameter == "?1049" => {
+                self.lines = std::mem::take(&mut self.before);
+                self.row = self.lines.len() - 1;
+            }
+            // Neither colour nor a cursor is read.
             'm' => {}
+            'h' | 'l' if parameter == "?25" => {}
             _ => panic!("a sequence the program should not use: {parameter}{what}"),
         }
     }

@@ -13,6 +13,7 @@ use crate::commands::help::{self, OUTPUT};
 use crate::commands::lab::show::Show;
 use crate::commands::run_flags::{RunFlags, priority};
 use crate::exit::{CommandResult, Failure, RUN_FAILED};
+use crate::live::Display;
 use crate::output;
 use crate::signals;
 use anyhow::{Context, ensure};
@@ -164,7 +165,7 @@ pub fn run(args: &Args) -> CommandResult {
         prios: args.prios,
     };
     let limits = Limits { time: args.for_time, runs: args.runs };
-    let mut show = Show::new(quiet);
+    let mut show = Show::new(Display::lines(quiet));
     let mut explorer = Explorer::new(space, args.seed, &measured, &target, &output, &limits);
     let jobs = super::run::jobs(args.jobs, [target.guest.time]);
     let mut with = Means { jobs, signals: &signals, show: &mut show };

@@ -1,184 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Progress of a run on a terminal: how far it is, and a line per thread or load, drawn over
-//! itself.
+//! A run in progress as lines: how far it is, and one for each thread and load.
 
 use load::LoadNow;
 use plan::Nanos;
-use report::{Paint, shown};
-use runner::{LiveThread, Progress, ProgressObserver};
-use rustix::termios::Winsize;
-use std::fmt::Write as _;
-use std::io::{IsTerminal, Write, stdout};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread::{Builder, JoinHandle};
+use runner::{LiveThread, Progress};
 
-pub struct Live {
-    drawing: Drawing,
-    /// What stands above it all.
-    heading: Option<String>,
-}
-
-/// Lines that are drawn over themselves. A terminal may be held (Ctrl-S, a stalled connection) and
-/// then keeps whoever writes to it waiting. That must not be the recorder, so a thread of its own
-/// draws.
-pub struct Drawing {
-    /// None: nothing is drawn.
-    thread: Option<(SyncSender<Next>, JoinHandle<()>)>,
-    /// Looks per drawing, and how many there were since the last.
-    every: u32,
-    since_drawn: u32,
-}
-
-/// What comes next onto the terminal.
-enum Next {
-    /// These lines instead of the last ones.
-    Lines(Vec<String>),
-    /// This line for good, above whatever is drawn.
-    Above(String),
-}
-
-/// Looks per drawing: five drawings in two seconds are enough for an eye.
-const EVERY: u32 = 4;
-/// Rows of a terminal of unknown size.
-const USUAL_ROWS: u16 = 24;
-/// Columns of one of unknown size.
-const USUAL_COLUMNS: u16 = 80;
-/// Small, because with all memory locked every page of it is there from the beginning.
-const STACK_BYTES: usize = 128 * 1024;
 const HEADING: &str = "             latency, us:";
-const COLUMNS: &str =
+/// Above threads.
+pub const COLUMNS: &str =
     " thread  cpu       min      last      mean       p99       max   late  skipped";
 
-impl Live {
-    /// Draws on standard output if that is a terminal, unless `quiet`.
-    pub fn new(quiet: bool) -> Self {
-        Live { drawing: Drawing::new(quiet, EVERY), heading: None }
-    }
-
-    /// The same below a line, such as how far a plan is.
-    pub fn under(quiet: bool, heading: String) -> Self {
-        Live { heading: Some(heading), ..Live::new(quiet) }
-    }
-
-    /// Removes the drawing.
-    pub fn clear(&mut self) {
-        self.drawing.clear();
-    }
-}
-
-impl ProgressObserver for Live {
-    fn observes(&self) -> bool {
-        self.drawing.is_shown()
-    }
-
-    fn progress(&mut self, progress: &Progress) {
-        self.drawing.show(|| {
-            let lines = draw(progress, rows().saturating_sub(6 + progress.loads.len()).max(1));
-            self.heading.iter().cloned().chain(lines).collect()
-        });
-    }
-}
-
-impl Drawing {
-    /// On standard output, if that is a terminal, unless `quiet`.
-    pub fn new(quiet: bool, every: u32) -> Self {
-        let thread = if quiet || !stdout().is_terminal() { None } else { begin() };
-        Drawing { thread, every, since_drawn: every }
-    }
-
-    pub const fn is_shown(&self) -> bool {
-        self.thread.is_some()
-    }
-
-    /// Draws these lines over the last ones, once there were enough looks. If the last ones are not
-    /// on the terminal yet, these need not be either.
-    pub fn show(&mut self, lines: impl FnOnce() -> Vec<String>) {
-        self.since_drawn += 1;
-        if let Some((next, _)) = self.thread.as_ref().filter(|_| self.since_drawn >= self.every) {
-            self.since_drawn = 0;
-            let _ = next.try_send(Next::Lines(lines()));
-        }
-    }
-
-    /// Puts a line above the drawing, to stay, where there is one. Waits for the terminal: not for
-    /// whoever measures.
-    pub fn say(&self, line: &str) {
-        if let Some((next, _)) = &self.thread {
-            let _ = next.send(Next::Above(line.to_owned()));
-        }
-    }
-
-    /// Removes what was drawn; nothing more is.
-    pub fn clear(&mut self) {
-        if let Some((next, thread)) = self.thread.take() {
-            drop(next);
-            let _ = thread.join();
-        }
-    }
-}
-
-fn begin() -> Option<(SyncSender<Next>, JoinHandle<()>)> {
-    let (next, drawings) = sync_channel::<Next>(1);
-    let draw = move || {
-        let mut drawn = 0;
-        for next in drawings {
-            drawn = match next {
-                Next::Lines(lines) => draw_over(drawn, &lines),
-                Next::Above(line) => {
-                    erase(drawn);
-                    put(&format!("{line}\n"));
-                    0
-                }
-            };
-        }
-        erase(drawn);
-    };
-    let thread = Builder::new().name("teiji-live".into()).stack_size(STACK_BYTES).spawn(draw);
-    Some((next, thread.ok()?))
-}
-
-/// Rows of the terminal.
-pub fn rows() -> usize {
-    size(|size| size.ws_row, USUAL_ROWS)
-}
-
-fn size(side: fn(Winsize) -> u16, usual: u16) -> usize {
-    let known = rustix::termios::tcgetwinsize(stdout()).map_or(0, side);
-    usize::from(if known > 0 { known } else { usual })
-}
-
-/// Removes so many lines.
-fn erase(drawn: usize) {
-    if drawn > 0 {
-        put(&format!("\x1b[{drawn}A\r\x1b[J"));
-    }
-}
-
-/// Draws over so many lines, and returns how many lines that gave.
-fn draw_over(drawn: usize, lines: &[String]) -> usize {
-    let mut text = if drawn > 0 { format!("\x1b[{drawn}A") } else { String::new() };
-    let max = size(|size| size.ws_col, USUAL_COLUMNS);
-    for line in lines {
-        // One that is wider would be two lines, and the next drawing one off.
-        let line: String = shown(line, Paint::Plain).chars().take(max).collect();
-        // Each line erases what the one below it left over.
-        let _ = writeln!(text, "\r{line}\x1b[K");
-    }
-    text.push_str("\x1b[J");
-    put(&text);
-    lines.len()
-}
-
-fn put(text: &str) {
-    let mut out = stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-}
-
 /// The lines, with at most so many threads.
-fn draw(progress: &Progress, most_threads: usize) -> Vec<String> {
+pub fn draw(progress: &Progress, most_threads: usize) -> Vec<String> {
     let mut lines = vec![how_far(progress), HEADING.to_owned(), COLUMNS.to_owned()];
     let threads = progress.threads.iter().enumerate();
-    lines.extend(threads.take(most_threads).map(|(index, thread)| line(index, thread)));
+    lines.extend(threads.take(most_threads).map(|(index, thread)| thread_line(index, thread)));
     if progress.threads.len() > most_threads {
         lines.push(format!(" ... and {} more threads", progress.threads.len() - most_threads));
     }
@@ -188,7 +24,8 @@ fn draw(progress: &Progress, most_threads: usize) -> Vec<String> {
 
 const BAR: i64 = 24;
 
-fn how_far(progress: &Progress) -> String {
+/// How far a run is.
+pub fn how_far(progress: &Progress) -> String {
     let elapsed = progress.elapsed_ns.0;
     if elapsed < 0 {
         return "warming up".to_owned();
@@ -223,7 +60,8 @@ fn clock(seconds: i64) -> String {
     }
 }
 
-fn line(index: usize, thread: &LiveThread) -> String {
+/// Below [`COLUMNS`].
+pub fn thread_line(index: usize, thread: &LiveThread) -> String {
     let us = |ns: Option<i64>| decimal(ns.map(|ns| Nanos(ns).as_micros_f64()));
     let mean = decimal(thread.mean.map(|ns| ns / 1e3));
     let [min, last, p99, max] = [thread.min, thread.last, thread.p99, thread.max].map(us);
@@ -241,7 +79,7 @@ pub fn decimal(value: Option<f64>) -> String {
 }
 
 /// What a load asked for and what it has, percent of one CPU.
-fn load_line(load: &LoadNow) -> String {
+pub fn load_line(load: &LoadNow) -> String {
     let percent =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1} %"));
     let asked = load.requested.map_or_else(String::new, |asked| format!(", {asked} % asked"));
@@ -272,6 +110,7 @@ mod tests {
             max: Some(12_345_678),
             late: 3,
             skipped: 21,
+            history: None,
         }
     }
 
@@ -289,6 +128,8 @@ mod tests {
                 rate: std::collections::BTreeMap::new(),
                 alive: false,
             }],
+            explain_above: None,
+            causes: None,
         };
         let lines = draw(&progress, 2);
         assert_eq!(lines[0], "[######..................] 00:02 of 00:10, 00:08 left");
@@ -299,7 +140,7 @@ mod tests {
         let load = " load cpu@50%,cpus=0: 50.0 % now, - mean, 50 % asked, stopped!";
         assert_eq!(
             lines[4..],
-            [line(1, &thread(1)), " ... and 1 more threads".to_owned(), load.to_owned()]
+            [thread_line(1, &thread(1)), " ... and 1 more threads".to_owned(), load.to_owned()]
         );
         assert!(lines.iter().all(|line| line.len() < 80), "{lines:#?}");
     }
@@ -313,6 +154,8 @@ mod tests {
                 expected_ns: Some(ns(expected_ms)),
                 threads: vec![],
                 loads: vec![],
+                explain_above: None,
+                causes: None,
             };
             how_far(&progress).split_once("] ").unwrap().1.to_owned()
         };
@@ -331,6 +174,8 @@ mod tests {
             expected_ns: Some(Nanos(1)),
             threads: Vec::new(),
             loads: Vec::new(),
+            explain_above: None,
+            causes: None,
         };
         assert_eq!(draw(&progress, 9)[0], "warming up");
     }
