@@ -63,6 +63,14 @@ impl<'m> Case<'m> {
 /// of the factor, its case.
 type Alike<'m> = BTreeMap<(Vec<usize>, Option<usize>), Vec<Option<Case<'m>>>>;
 
+/// A case by its number, and what that stands for.
+struct NamedCase {
+    /// Its first line.
+    line: usize,
+    number: usize,
+    name: String,
+}
+
 /// A table as a terminal has it.
 struct Shown {
     /// Its heading first.
@@ -74,18 +82,18 @@ struct Shown {
 }
 
 impl Shown {
-    /// A number in the place of all other factors, so many. Of each case it takes the number of its
-    /// first line, its own number, and what that stands for.
-    fn numbered(&self, others: usize, named: &[(usize, usize, String)]) -> Shown {
+    /// A number in the place of all other factors, so many.
+    fn numbered(&self, others: usize, named: &[NamedCase]) -> Shown {
         let mut lines = self.lines.clone();
         for line in &mut lines {
             line.splice(..others, [String::new()]);
         }
         "#".clone_into(&mut lines[0][0]);
-        for (line, number, _) in named {
+        for NamedCase { line, number, .. } in named {
             lines[*line][0] = number.to_string();
         }
-        let below = each_once(named.iter().map(|(_, number, name)| format!("{number}: {name}")));
+        let name = |case: &NamedCase| format!("{}: {}", case.number, case.name);
+        let below = each_once(named.iter().map(name));
         Shown { lines, texts: self.texts + 1 - others, below }
     }
 
@@ -251,15 +259,14 @@ impl Matrix {
         (out + &caveats, signs)
     }
 
-    /// The lines of the table, its heading first; and of each case the number of its first line,
-    /// its own number, and what that stands for.
+    /// The lines of the table, its heading first; and its cases.
     fn lines(
         &self,
         factor: usize,
         others: &[usize],
         alike: &Alike<'_>,
         with_caveats: bool,
-    ) -> (Vec<Vec<String>>, Vec<(usize, usize, String)>) {
+    ) -> (Vec<Vec<String>>, Vec<NamedCase>) {
         let mut head: Vec<String> =
             others.iter().map(|place| self.factors[*place].name.clone()).collect();
         let by_thread = alike.keys().any(|(_, thread)| thread.is_some());
@@ -267,7 +274,7 @@ impl Matrix {
         head.push(tr!(figure));
         head.extend(self.factors[factor].values.iter().map(|value| value.clone().or_nothing()));
         let mut lines = vec![head];
-        let mut named: Vec<(usize, usize, String)> = Vec::new();
+        let mut named = Vec::new();
         for cases in alike.values() {
             let Some(one) = cases.iter().flatten().next() else { continue };
             let figures = if one.row.is_of_intervals() { &OF_INTERVALS } else { &OF_LATENCIES };
@@ -278,7 +285,7 @@ impl Matrix {
                         .iter()
                         .map(|place| format!("{}={}", self.factors[*place].name, value(place)));
                     let name = values.collect::<Vec<_>>().join(texts::comma.said());
-                    named.push((lines.len(), self.number(one.row), name));
+                    named.push(NamedCase { line: lines.len(), number: self.number(one.row), name });
                 }
                 let mut line: Vec<String> = others
                     .iter()

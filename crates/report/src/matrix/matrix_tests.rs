@@ -632,14 +632,13 @@ fn caveats_without_room_stand_below_the_table() {
     let rows = [["other", "1ms"], ["fifo", "1ms"], ["other", "1500us"], ["fifo", "1500us"]];
     let values = rows.map(|row| row.map(|value| Some(value.to_owned())).to_vec());
     let mut matrix = Matrix::new(None, factors, values.into_iter());
-    for row in 0..4 {
-        let samples: Vec<i32> = (1..=2_000).map(|n| n * 99_765 + row).collect();
+    for (row, more) in (1_i32..=4).enumerate() {
+        let samples: Vec<i32> = (1..=2_000).map(|n| n * 99_765 + more).collect();
         let mut recorded = Synthetic::idle().threads(1).due(2_000).samples(&samples).build();
         let after = recorded.document.host.after.as_mut().unwrap();
         after.clocksource = Some("hpet".into());
-        *after.cpus[0].time_ms.get_mut("steal").unwrap() +=
-            1_000 * (1 + u64::from(row.unsigned_abs()));
-        matrix.add(row as usize, 1, recorded);
+        *after.cpus[0].time_ms.get_mut("steal").unwrap() += 1_000 * u64::from(more.unsigned_abs());
+        matrix.add(row, 1, recorded);
     }
     let lines = "source,year,hardware,kernel,patch,policy,load,load_pct,period_us,samples,min_us,\
                  avg_us,max_us,sd_us,overruns,note\nSomebody,2010,a \
