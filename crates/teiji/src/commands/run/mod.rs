@@ -260,17 +260,17 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
     let of = |n: usize, what: &str| {
         if n == 0 { String::new() } else { format!(", {n} {what}") }
     };
-    text += &format!(
+    let mut summary = format!(
         "{} of {}{}{}",
         counted(will_run.len(), "run"),
         counted(combinations.len(), "combination"),
         of(missing.len() - will_run.len(), "left out"),
         of(runs.len() - missing.len(), "recorded"),
     );
-    text += &match will_run.is_empty() {
-        true => "\n".to_owned(),
-        false => format!("; {}\n", duration::text(&points, &will_run, args.jobs)),
-    };
+    if !will_run.is_empty() {
+        summary += &format!("; {}", duration::text(&points, &will_run, args.jobs));
+    }
+    text += &output::indented(&summary, 0);
     if plan.order.shuffle && known_seed.is_none() {
         text += "The plan names no seed: each start shuffles the runs anew.\n";
     }
