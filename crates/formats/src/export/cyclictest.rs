@@ -2,7 +2,7 @@
 //! cyclictest's figures of each thread, and its two outputs that other programs read, byte for
 //! byte: the histogram and the JSON.
 
-use super::micros::{BUCKETS, command_line, figures, left_out};
+use super::micros::{BUCKETS, beyond, command_line, figures, left_out};
 use super::{ExportError, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ pub struct CyclictestFigures {
     pub max: i64,
     sum: i64,
     /// Buckets of the histogram; 0 where there is none.
-    limit: usize,
+    pub(super) limit: usize,
     /// Buckets that hold anything, one for each unit.
     histogram: BTreeMap<usize, u64>,
     /// Latencies outside of the histogram.
@@ -78,6 +78,12 @@ impl CyclictestFigures {
             self.early = self.early.saturating_add(if latency < 0 { n } else { 0 });
         }
         bucket.is_none()
+    }
+
+    /// Takes the largest and the mean as they are stated where values lie beyond the histogram.
+    pub(super) fn state(&mut self, max: i64, mean: f64) {
+        self.max = max;
+        self.sum = (mean * self.cycles as f64).round() as i64;
     }
 
     /// As it is printed.
@@ -341,7 +347,7 @@ pub(super) fn write_json(
         .map(|(figures, thread)| CyclictestThread { figures, cpu: cpu(thread), node: -1 })
         .collect();
     out.write_all(cyclictest_json(&frame, &threads).as_bytes())?;
-    Ok(left_out(source, &figures))
+    Ok(left_out(source, &figures).into_iter().chain(beyond(&figures)).collect())
 }
 
 #[cfg(test)]

@@ -136,7 +136,7 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
     let mut early = 0;
     for (place, thread) in document.threads.iter().enumerate() {
         let mut hdr = Hdr::default();
-        source.each_value(place, bucket, &mut |_, ns, n| hdr.add(ns, n))?;
+        source.each_value(place, bucket, false, &mut |_, ns, n| hdr.add(ns, n))?;
         early += hdr.early;
         // The maximum is in ms.
         writeln!(

@@ -5,22 +5,56 @@
 use super::{CyclictestFigures, ExportError, Source, counted};
 use model::Document;
 use plan::Policy;
+use stats::Bucket;
 
 /// Buckets of a histogram, 1 µs each.
 pub(super) const BUCKETS: usize = 1_000_000;
 
 /// Each thread's figures, µs.
 pub(super) fn figures(source: &Source<'_>) -> Result<Vec<CyclictestFigures>, ExportError> {
+    let reach = reach(&source.recorded.document);
     let of_thread = |thread: usize| {
-        let mut figures = CyclictestFigures::new(BUCKETS);
-        let bucket = |ns: i64| ns / 1_000;
-        source.each_value(thread, bucket, &mut |row, ns, n| match row {
+        let mut figures = CyclictestFigures::new(reach.unwrap_or(BUCKETS));
+        source.each_value(thread, bucket, reach.is_some(), &mut |row, ns, n| match row {
             Some(_) => figures.add(bucket(ns)),
             None => drop(figures.add_n(bucket(ns), n)),
         })?;
+        let stated = source.recorded.document.threads[thread].latency_ns;
+        if let Some(stated) = stated.filter(|_| reach.is_some() && figures.overflows > 0) {
+            figures.state(bucket(stated.max), stated.mean / 1e3);
+        }
         Ok(figures)
     };
     (0..source.threads()).map(of_thread).collect()
+}
+
+const fn bucket(ns: i64) -> i64 {
+    ns / 1_000
+}
+
+/// How far the histogram of a program reached that put all values beyond into one bucket, the last
+/// and the only wide one.
+fn reach(document: &Document) -> Option<usize> {
+    let is_wide = |of: &&Bucket| bucket(of.lower) != bucket(of.upper);
+    let mut reach: Option<i64> = None;
+    let mut has_narrow = false;
+    for thread in &document.threads {
+        let buckets = &thread.histogram_ns.buckets;
+        has_narrow |= buckets.iter().any(|of| !is_wide(&of));
+        let mut wide = buckets.iter().filter(is_wide);
+        let Some(last) = wide.next() else { continue };
+        if wide.next().is_some() || buckets.iter().any(|of| of.upper > last.upper) {
+            return None;
+        }
+        reach = Some(reach.map_or(bucket(last.lower), |reach| reach.min(bucket(last.lower))));
+    }
+    reach.filter(|_| has_narrow).and_then(|reach| usize::try_from(reach).ok())
+}
+
+/// Values beyond the histogram, of which an output without a place for them says nothing else.
+pub(super) fn beyond(figures: &[CyclictestFigures]) -> Option<String> {
+    let beyond = figures.iter().map(|thread| thread.overflows - thread.early).sum();
+    counted(beyond, "latency beyond the histogram", "latencies beyond the histogram")
 }
 
 /// What cyclictest's outputs do not say: by how much latencies below 0 were early.

@@ -200,11 +200,12 @@ impl Source<'_> {
 
     /// Hands over each judged value of a thread, ns, with its row, and how often it was measured.
     /// Where only a histogram is known, rows are not, and each of its buckets has to lie in one of
-    /// the format's, which `bucket` tells.
+    /// the format's, which `bucket` tells; with `takes_beyond`, but for that of all values beyond.
     fn each_value(
         &self,
         thread: usize,
         bucket: impl Fn(i64) -> i64,
+        takes_beyond: bool,
         visit: &mut dyn FnMut(Option<u64>, i64, u64),
     ) -> Result<(), ExportError> {
         let of = &self.recorded.document.threads[thread];
@@ -222,7 +223,7 @@ impl Source<'_> {
             }
             Detail::Histogram => {
                 for one in &of.histogram_ns.buckets {
-                    if bucket(one.lower) != bucket(one.upper) {
+                    if !takes_beyond && bucket(one.lower) != bucket(one.upper) {
                         return Err(ExportError::Refused(format!(
                             "thread {thread}: {} cannot say where in {} to {} ns latencies were",
                             self.format.name, one.lower, one.upper
@@ -233,7 +234,9 @@ impl Source<'_> {
             }
             Detail::Figures => {
                 let path = self.recorded.path.display();
-                return Err(ExportError::Refused(format!("{path} holds no histogram")));
+                return Err(ExportError::Refused(format!(
+                    "{path} holds no histogram of thread {thread}, only its figures"
+                )));
             }
         }
         Ok(())

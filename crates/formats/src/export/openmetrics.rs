@@ -27,7 +27,7 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
     let mut all = vec![Counts::default(); source.threads()];
     for (place, counts) in all.iter_mut().enumerate() {
         let bucket_number = |ns| i64::try_from(bucket(ns)).unwrap_or(i64::MAX);
-        source.each_value(place, bucket_number, &mut |_, ns, n| {
+        source.each_value(place, bucket_number, false, &mut |_, ns, n| {
             let count = &mut counts.buckets[bucket(ns)];
             *count = count.saturating_add(n);
             let of_all = i128::from(ns).saturating_mul(i128::from(n));

@@ -71,7 +71,8 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
     let beyond: u64 = figures.iter().map(|thread| thread.overflows).sum();
     let mut left_out = source.skipped_and_lost();
     let outside = counted(beyond, "latency", "latencies");
-    left_out.extend(outside.map(|of| format!("{of} outside of 0 to {} us", BUCKETS - 1)));
+    let limit = figures.first().map_or(BUCKETS, |thread| thread.limit);
+    left_out.extend(outside.map(|of| format!("{of} outside of 0 to {} us", limit - 1)));
     left_out.extend((!is_idle).then(|| "the load".to_owned()));
     Ok(left_out)
 }

@@ -88,7 +88,7 @@ fn chosen(source: &Source<'_>) -> Result<Chosen, ExportError> {
     }
     let mut largest = BinaryHeap::new();
     for thread in 0..source.threads() {
-        source.each_value(thread, |ns| ns, &mut |row, ns, _| {
+        source.each_value(thread, |ns| ns, false, &mut |row, ns, _| {
             let Some(row) = row else { return };
             largest.push(Reverse((ns, thread, row)));
             if largest.len() > SLICES {
@@ -145,7 +145,7 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
         // Slices of one track may not overlap, as they would where late activations are caught up.
         let mut free_from = i64::MIN;
         let mut failed: io::Result<()> = Ok(());
-        source.each_value(place, |ns| ns, &mut |row, ns, _| {
+        source.each_value(place, |ns| ns, false, &mut |row, ns, _| {
             let Some(row) = row.filter(|_| failed.is_ok()) else { return };
             let number = i64::try_from(row).unwrap_or(i64::MAX);
             let since_start = number.saturating_mul(thread.interval_ns.0);

@@ -388,6 +388,31 @@ fn what_a_format_cannot_hold_is_refused() {
     }
 }
 
+/// An imported histogram with overflows was refused.
+#[test]
+fn values_beyond_a_histogram_are_overflows_of_cyclictest() {
+    let text = "# /dev/cpu_dma_latency set to 0us\n# Histogram\n000003 000002\t000005\n000009 \
+                000001\t000000\n# Min Latencies: 00003 00003\n# Avg Latencies: 00025 00003\n# Max \
+                Latencies: 00083 00003\n# Histogram Overflows: 00001 00000\n";
+    let recorded = crate::tests::imported(text).remove(0);
+    let recording = Recording::from_document(&recorded.path, recorded.document);
+    let written = |name: &str| {
+        let mut out = Vec::new();
+        let format = export_format(name).unwrap();
+        let left_out = export(&recording, format, &options(None), &mut out).unwrap();
+        (String::from_utf8(out).unwrap(), left_out)
+    };
+    let (histogram, left_out) = written("cyclictest-histogram");
+    let expected = "# Histogram\n000003 000002\t000005\n000009 000001\t000000\n# Min Latencies: \
+                    00003 00003\n# Avg Latencies: 00025 00003\n# Max Latencies: 00083 00003\n# \
+                    Histogram Overflows: 00001 00000\n";
+    assert!(histogram.starts_with(expected), "{histogram}");
+    assert!(!left_out.join(" ").contains("histogram"), "{left_out:?}");
+    let (json, left_out) = written("cyclictest-json");
+    assert!(json.contains("\"cycles\": 4") && json.contains("\"max\": 83"), "{json}");
+    assert!(left_out.contains(&"1 latency beyond the histogram".to_owned()), "{left_out:?}");
+}
+
 /// Each thread's latencies, ns.
 fn latencies() -> impl Strategy<Value = Vec<Vec<i64>>> {
     let latency = prop_oneof![20 => 0..30_000_i64, 2 => 0..3_000_000_i64, 1 => Just(0_i64)];
