@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Command lines in texts, and what one of cyclictest says of its run.
 
+use super::Output;
+use super::measured::Measured;
 use super::numbers::decimal;
-use plan::{Nanos, Policy, Scheduling};
+use super::output::MAX_THREADS;
+use plan::{CpuId, Nanos, Policy, Scheduling};
 
 /// What a command line of cyclictest asks for, as far as it can be read without a doubt.
 pub(crate) struct Asked {
     interval_ns: Option<i64>,
     distance_ns: Option<i64>,
-    pub(crate) scheduling: Option<Scheduling>,
+    scheduling: Option<Scheduling>,
+    /// Whether all threads have that, in every version.
+    is_of_all: bool,
+    /// In turn for each thread; empty where it is not said.
+    cpus: Vec<CpuId>,
+    clock: Option<&'static str>,
 }
 
 impl Asked {
@@ -31,16 +39,76 @@ impl Asked {
             Found::Value(text) if text == "0" => Some(0),
             found => us(found),
         };
-        let scheduling = match value(words, 'p', "--prio") {
-            Found::Value(prio) if !begins("--policy") => {
-                let prio = prio.parse().ok().filter(|prio| (1..=99).contains(prio));
-                prio.map(|prio| Scheduling { policy: Policy::Fifo, prio: Some(prio) })
-            }
+        let policy = match value(words, 'y', "--policy") {
+            Found::Nothing => Some(Policy::Fifo),
+            Found::Value(name) => match name.to_lowercase().as_str() {
+                "fifo" => Some(Policy::Fifo),
+                "rr" => Some(Policy::Rr),
+                _ => None,
+            },
+            Found::Unclear => None,
+        };
+        let prio = match value(words, 'p', "--prio") {
+            Found::Value(prio) => prio.parse().ok().filter(|prio| (1..=99).contains(prio)),
+            Found::Nothing | Found::Unclear => None,
+        };
+        let scheduling =
+            policy.zip(prio).map(|(policy, prio)| Scheduling { policy, prio: Some(prio) });
+        // Without -S each further thread has a lower one in old versions, unless there is a
+        // histogram.
+        let is_of_all = is_even || any(&["-S", "--smp"]);
+        let cpus = match value(words, 'a', "--affinity") {
+            Found::Value(list) => cpus(&list).unwrap_or_default(),
+            Found::Nothing | Found::Unclear => Vec::new(),
+        };
+        let clock = match value(words, 'c', "--clock") {
+            Found::Value(number) if number == "0" => Some("CLOCK_MONOTONIC"),
+            Found::Value(number) if number == "1" => Some("CLOCK_REALTIME"),
             _ => None,
         };
-        // Without -S each further thread has a lower one in old versions.
-        let scheduling = scheduling.filter(|_| any(&["-S", "--smp"]));
-        Asked { interval_ns, distance_ns, scheduling }
+        Asked { interval_ns, distance_ns, scheduling, is_of_all, cpus, clock }
+    }
+
+    /// Fills in what the output itself does not say, and says that it is from the command line.
+    pub(crate) fn fill(&self, output: &mut Output) {
+        let of_one = self.scheduling.filter(|_| output.threads.len() == 1);
+        let is_open = |thread: &Measured| thread.scheduling.is_none();
+        let mut filled = Vec::new();
+        if let Some(scheduling) = self.scheduling_of_all().or(of_one)
+            && output.scheduling.is_none()
+            && output.threads.iter().all(is_open)
+        {
+            output.scheduling = Some(scheduling);
+            filled.push(scheduling.to_string());
+        }
+        let interval = output.interval;
+        let (mut intervals, mut on) = (Vec::new(), Vec::new());
+        for (index, thread) in output.threads.iter_mut().enumerate() {
+            if interval.is_none() && thread.interval.is_none() {
+                thread.interval = self.interval_of(index);
+                intervals.extend(thread.interval.map(|interval| interval.to_string()));
+            }
+            if thread.cpu.is_none() && !self.cpus.is_empty() {
+                let cpu = self.cpus[index % self.cpus.len()];
+                thread.cpu = Some(cpu);
+                on.push(cpu.to_string());
+            }
+        }
+        intervals.dedup();
+        let named = |what: &str, all: &[String]| {
+            (!all.is_empty()).then(|| format!("{what} {}", all.join(", ")))
+        };
+        filled.extend(named("interval", &intervals));
+        filled.extend(named("CPU", &on));
+        filled.extend(self.clock.map(str::to_owned));
+        if !filled.is_empty() {
+            output.say("from the command line", &filled.join("; "));
+        }
+    }
+
+    /// That of all threads, where it is known.
+    pub(crate) fn scheduling_of_all(&self) -> Option<Scheduling> {
+        self.scheduling.filter(|_| self.is_of_all)
     }
 
     /// That of a thread, where it is known.
@@ -49,6 +117,20 @@ impl Asked {
         let distance = self.distance_ns?.checked_mul(steps)?;
         self.interval_ns?.checked_add(distance).map(Nanos)
     }
+}
+
+/// `1,3-5`.
+fn cpus(list: &str) -> Option<Vec<CpuId>> {
+    let mut all = Vec::new();
+    for part in list.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        if last.checked_sub(first)? as usize > MAX_THREADS {
+            return None;
+        }
+        all.extend((first..=last).map(CpuId));
+    }
+    Some(all)
 }
 
 /// A flag's value on a command line.

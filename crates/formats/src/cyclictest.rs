@@ -2,7 +2,7 @@
 //! cyclictest of every version: the lines it draws again and again, its histogram, the samples of
 //! `-v`, and what it prints beside them. All of one run is one output.
 
-use super::command_line::OF_CYCLICTEST;
+use super::command_line::{Asked, OF_CYCLICTEST};
 use super::histogram::{histogram, is_histogram, is_of_histogram, row};
 use super::numbers::{decimal, whole};
 use super::thread_line::{Broken, ThreadLine, read_all};
@@ -121,6 +121,10 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     }
     if output.threads.iter().any(|thread| !thread.is_empty()) {
         broken.put(&mut output);
+        // Samples are on the disk already, of threads as they were known then.
+        if !output.command_line.is_empty() && !has_samples {
+            Asked::from_words(&output.command_line).fill(&mut output);
+        }
         if let Some(earlier) = earlier {
             import.forget(&earlier.recording)?;
         }
@@ -357,6 +361,34 @@ mod tests {
     use super::*;
     use crate::tests::{figures, imported, refused};
     use model::{End, Recorded, State, Unknown};
+
+    /// Only the unit was read of it.
+    #[test]
+    fn a_command_line_fills_what_its_output_does_not_say() {
+        let of = |flags: &str| {
+            let text = format!(
+                "$ cyclictest {flags}\n# Histogram\n000003 000002\t000005\n# Min Latencies: 00003 \
+                 00003\n# Avg Latencies: 00003 00003\n# Max Latencies: 00003 00003\n"
+            );
+            imported(&text).remove(0).document
+        };
+        let document = of("-p 80 -i 200 -h 100 -t 2 -a 1,3 -c 1");
+        let source = document.imported.as_ref().unwrap();
+        assert!(!source.lacks(Unknown::Interval) && !source.lacks(Unknown::Scheduling));
+        let threads: Vec<_> = document
+            .threads
+            .iter()
+            .map(|one| (one.interval_ns.0, one.scheduling.to_string(), one.cpu.0, one.pinned))
+            .collect();
+        let thread = |cpu| (200_000, "SCHED_FIFO 80".to_owned(), cpu, true);
+        assert_eq!(threads, [thread(1), thread(3)]);
+        let said = source.says.iter().find(|said| said.what == "from the command line").unwrap();
+        assert_eq!(said.text, "SCHED_FIFO 80; interval 200us; CPU 1, 3; CLOCK_REALTIME");
+        let other = of("--policy=rr -p9 -h100 -a 0-1");
+        assert_eq!(other.threads[1].scheduling.to_string(), "SCHED_RR 9");
+        assert_eq!(other.threads[1].cpu.0, 1);
+        assert!(of("-h 100 -i 500").imported.unwrap().lacks(Unknown::Scheduling));
+    }
 
     #[test]
     fn a_sample_is_three_numbers() {

@@ -162,7 +162,7 @@ fn of_cycles(document: &RtTests, line: u64, output: &mut Output) -> Result<(), I
     let unit = if document.resolution_in_ns == 1 { 1 } else { 1_000 };
     output.resolution_ns = unit;
     let asked = Asked::from_words(&output.command_line);
-    output.scheduling = asked.scheduling;
+    output.scheduling = asked.scheduling_of_all();
     for (index, of) in in_order(document, line)? {
         let thread = output.thread(index)?;
         let mut in_buckets = 0_u64;
