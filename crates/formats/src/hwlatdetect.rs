@@ -5,7 +5,7 @@
 use super::numbers::{decimal, whole};
 use super::{Import, ImportError, Lines, Output, Program};
 use model::{Column, RowKind};
-use plan::CpuId;
+use plan::{CpuId, Nanos, Unit};
 
 pub(crate) static HWLATDETECT: Program = Program {
     name: "hwlatdetect",
@@ -53,10 +53,12 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     }
     if samples.count == 0 {
         let why = match (summary.is_below, summary.max) {
-            (true, _) => format!("hwlatdetect found nothing above its threshold{}", summary.of()),
-            (false, Some(0)) => "hwlatdetect found nothing above its threshold".to_owned(),
-            (false, Some(_)) => "the samples of hwlatdetect are not below its summary".to_owned(),
-            (false, None) => "hwlatdetect did not finish".to_owned(),
+            (true, _) | (false, Some(0)) => {
+                summary.nothing(&mut output)?;
+                return import.add(output);
+            }
+            (false, Some(_)) => "the samples of hwlatdetect are not below its summary",
+            (false, None) => "hwlatdetect did not finish",
         };
         import.pass_over(output.line, why);
         return Ok(());
@@ -137,7 +139,9 @@ impl Samples {
 /// What is printed above the samples.
 #[derive(Default)]
 struct Summary {
-    threshold: Option<String>,
+    /// `run.probe_settings` of teiji's own probe.
+    settings: plan::ProbeSettings,
+    length: Option<Nanos>,
     is_below: bool,
     max: Option<i64>,
     recorded: Option<u64>,
@@ -171,8 +175,13 @@ impl Summary {
                 if !SETTINGS.contains(&name) {
                     return false;
                 }
-                if name == "Latency threshold" {
-                    self.threshold = Some(text.to_owned());
+                if let Some((_, key)) = PROBE_SETTINGS.iter().find(|(known, _)| *known == name)
+                    && let Ok(time) = Nanos::parse(text, Unit::Microsecond)
+                {
+                    self.settings.insert((*key).to_owned(), time.to_string());
+                } else if let Some(seconds) = text.strip_prefix("test duration ") {
+                    let seconds = seconds.strip_suffix(" seconds").unwrap_or(seconds);
+                    self.length = decimal(seconds, 1_000_000_000).filter(|ns| *ns > 0).map(Nanos);
                 }
                 output.say(name, text);
             }
@@ -180,8 +189,12 @@ impl Summary {
         true
     }
 
-    fn of(&self) -> String {
-        self.threshold.as_ref().map(|threshold| format!(" of {threshold}")).unwrap_or_default()
+    /// That there was no gap above the threshold: a result, without a figure.
+    fn nothing(self, output: &mut Output) -> Result<(), ImportError> {
+        output.thread(0)?;
+        output.found_nothing = true;
+        (output.probe_settings, output.length) = (self.settings, self.length);
+        Ok(())
     }
 
     fn compare(&self, samples: &Samples, output: &mut Output) {
@@ -196,6 +209,13 @@ impl Summary {
         }
     }
 }
+
+/// What it says of its run that teiji's own probe is set to.
+const PROBE_SETTINGS: [(&str, &str); 3] = [
+    ("Latency threshold", "hwlat-threshold"),
+    ("Sample window", "hwlat-window"),
+    ("Sample width", "hwlat-width"),
+];
 
 /// What it says of its run.
 const SETTINGS: [&str; 10] = [
@@ -213,6 +233,7 @@ const SETTINGS: [&str; 10] = [
 
 #[cfg(test)]
 mod tests {
+    use super::Nanos;
     use crate::tests::{figures, imported, refused};
 
     /// Its text as the sources of several versions print it.
@@ -272,13 +293,27 @@ mod tests {
         );
     }
 
+    /// It was an error, also for other files of the call.
+    #[test]
+    fn nothing_above_the_threshold_is_a_result() {
+        let rest = "Samples recorded: 0\nSamples exceeding threshold: 0\n";
+        let mut all = imported(&format!("{HEAD}Max Latency: Below threshold\n{rest}"));
+        let document = all.remove(0).document;
+        assert_eq!(document.threads[0].latency_ns, None);
+        let settings: Vec<(&str, &str)> = document
+            .run
+            .probe_settings
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        let expected =
+            [("hwlat-threshold", "10us"), ("hwlat-width", "500ms"), ("hwlat-window", "1s")];
+        assert_eq!(settings, expected);
+        assert_eq!(document.run.length, plan::Length::DurationNs(Nanos::from_millis(120_000)));
+    }
+
     #[test]
     fn nothing_to_record() {
-        let rest = "Samples recorded: 0\nSamples exceeding threshold: 0\n";
-        assert_eq!(
-            refused(&format!("{HEAD}Max Latency: Below threshold\n{rest}")),
-            "line 1: hwlatdetect found nothing above its threshold of 10us"
-        );
         assert_eq!(
             refused(&format!("\n{HEAD}Max Latency: 19us\n")),
             "line 2: the samples of hwlatdetect are not below its summary"

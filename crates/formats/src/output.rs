@@ -60,6 +60,10 @@ pub(crate) struct Output {
     pub is_of_unknown_count: bool,
     /// Whether there may be values beyond the histogram that are not said.
     pub may_have_more: bool,
+    /// Whether the program measured, and nothing was above its threshold.
+    pub found_nothing: bool,
+    pub probe_settings: plan::ProbeSettings,
+    pub length: Option<Nanos>,
     /// The line within which the file ends, if that is where it ends: how the run did is not known.
     pub cut_at: Option<u64>,
     pub command_line: Vec<String>,
@@ -106,6 +110,9 @@ impl Output {
             is_of_unknown_unit: false,
             is_of_unknown_count: false,
             may_have_more: false,
+            found_nothing: false,
+            probe_settings: plan::ProbeSettings::new(),
+            length: None,
             cut_at: None,
             command_line: Vec::new(),
             started_at: None,
@@ -270,7 +277,7 @@ impl Output {
     /// When it says nothing that can be recorded, or cannot be written.
     pub(super) fn record(mut self, file: &str, teiji: &str) -> Result<PathBuf, ImportError> {
         let has_samples = self.threads.iter().any(|thread| thread.samples() > 0);
-        if !has_samples {
+        if !has_samples && !self.found_nothing {
             // Those that were not run yet, or never.
             self.threads.retain(|thread| !thread.is_empty());
         }
@@ -329,7 +336,7 @@ impl Output {
         if !(within(stated.min) && within(stated.max) && mean_fits) {
             return Err(ImportError::at(line, format!("thread {index}: no latency is so large")));
         }
-        if thread.samples() > 0 {
+        if thread.samples() > 0 || self.found_nothing {
             return Ok(None);
         }
         if thread.buckets.is_empty() && thread.beyond.is_none_or(|(count, _)| count == 0) {
@@ -441,10 +448,10 @@ impl Output {
             run: Run {
                 title: None,
                 probe: self.program.name.to_owned(),
-                probe_settings: plan::ProbeSettings::new(),
+                probe_settings: self.probe_settings.clone(),
                 interval_ns: threads[0].interval_ns,
                 distance_ns: if is_even { distance } else { Nanos::ZERO },
-                length: Length::Samples(rows),
+                length: self.length.map_or(Length::Samples(rows), Length::DurationNs),
                 cpus: threads.iter().map(|thread| thread.cpu).collect(),
                 scheduling: threads[0].scheduling,
                 aligned_ns: None,

@@ -326,10 +326,8 @@ fn check_figures(thread: &Thread, finder: &mut Finder<'_>) {
     for (name, entries) in lists {
         finder.expect(entries == 0, name, entries, "0, of figures");
     }
-    let Some(figures) = thread.latency_ns else {
-        finder.expect(false, "latency_ns", "null", "figures");
-        return;
-    };
+    // There are none where nothing was above the program's threshold.
+    let Some(figures) = thread.latency_ns else { return };
     let known = std::iter::once(figures.min)
         .chain(figures.quantiles().into_iter().flatten())
         .chain([figures.max]);
