@@ -14,7 +14,7 @@ use crate::sections::jitter::{self, Spread};
 use crate::sections::lab;
 use crate::sections::missed;
 use crate::terminal::text::columns;
-use model::{End, TakenBy, Thread};
+use model::{End, TakenBy, Thread, Unknown};
 use plan::{Length, Nanos, Unit};
 use std::collections::BTreeSet;
 
@@ -115,22 +115,22 @@ struct Figures {
 impl Figures {
     fn of_latencies(all: &[Overview<'_>]) -> Option<Figures> {
         let labels = labels(all);
-        let mut maxima: Vec<(i64, &str)> = all
+        let mut maxima: Vec<(i64, &str, &Overview<'_>)> = all
             .iter()
             .zip(&labels)
-            .filter_map(|(one, label)| Some((one.totals.due_moments.max()?, label.as_str())))
+            .filter_map(|(one, label)| Some((one.totals.due_moments.max()?, label.as_str(), one)))
             .collect();
-        maxima.sort_by_key(|(max, _)| std::cmp::Reverse(*max));
-        let (worst, _) = maxima.first()?;
+        maxima.sort_by_key(|(max, ..)| std::cmp::Reverse(*max));
+        let (worst, _, of_worst) = maxima.first()?;
         let measured = Measured::from_overviews(all);
         let best = maxima.last().filter(|_| maxima.len() > 1);
         Some(Figures {
             what: measured.pick(texts::worst_wake_up_figure, texts::worst_latency_figure),
-            worst: late(*worst),
-            best: best.map(|(max, label)| tr!(max_label_the_best, max = late(*max), label)),
+            worst: late(*worst, of_worst),
+            best: best.map(|(max, label, of)| tr!(max_label_the_best, max = late(*max, of), label)),
             labelled: maxima
                 .iter()
-                .map(|(max, label)| tr!(late_label, late = late(*max), label))
+                .map(|(max, label, of)| tr!(late_label, late = late(*max, of), label))
                 .collect(),
             between: texts::comma.said(),
         })
@@ -179,8 +179,12 @@ impl Figures {
     }
 }
 
-/// `1.24 ms`; a latency below 0 is early.
-fn late(max: i64) -> String {
+/// `1.24 ms`; a latency below 0 is early. Without a unit where nobody said which it is.
+fn late(max: i64, of: &Overview<'_>) -> String {
+    let document = of.document();
+    if let Some(imported) = document.imported.as_ref().filter(|_| document.lacks(Unknown::Unit)) {
+        return tr!(value_of_unknown_unit, value = max / imported.resolution_ns.max(1));
+    }
     if max < 0 { tr!(time_early, time = format::latency(-max)) } else { format::latency(max) }
 }
 

@@ -230,22 +230,31 @@ fn activations_in(
             let probe = &overview.document().probe;
             let mut row = vec![thread.index.to_string(), cpu_of(probe, thread)];
             let of_thread = Accounts::from_thread(thread, probe, statistics);
-            row.extend(accounts(&of_thread).into_iter().take(counts));
+            let measured = Latencies::due(statistics).count();
+            row.extend(accounts(overview, &of_thread, measured).into_iter().take(counts));
             row.extend(figures(&Latencies::due(statistics)));
             row
         })
         .collect();
     if rows.len() > 1 {
         let mut row = vec![tr!(all), String::new()];
-        row.extend(accounts(totals).into_iter().take(counts));
+        let measured = overview.due().count();
+        row.extend(accounts(overview, totals, measured).into_iter().take(counts));
         row.extend(figures(&overview.due()));
         rows.push(row);
     }
     Table { head: head.map(Text::said).collect(), rows }
 }
 
-fn accounts(activations: &Accounts) -> [String; 4] {
-    activations.all().map(|n| n.map(count).or_nothing())
+/// Of what another program measured it is known how many there are, where its output says it, and
+/// not what became of others.
+fn accounts(overview: &Overview<'_>, activations: &Accounts, measured: u64) -> [String; 4] {
+    let document = overview.document();
+    let is_counted = document.imported.is_some() && !document.lacks(Unknown::Count);
+    let [due, rest @ ..] = activations.all();
+    let due = due.or_else(|| (is_counted && measured > 0).then_some(measured));
+    let [on_time, late, skipped] = rest;
+    [due, on_time, late, skipped].map(|n| n.map(count).or_nothing())
 }
 
 /// What the signs of the table mean, in one line.

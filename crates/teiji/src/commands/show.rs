@@ -10,8 +10,9 @@ use crate::output;
 use crate::suggestion::{Word, command};
 use ::report::{ChartOptions, Figure, Language, Report};
 use anyhow::Context;
-use model::Recorded;
+use model::{Document, Recorded, Unknown};
 use plan::Limit;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::slice::from_ref;
 
@@ -123,12 +124,37 @@ pub fn run(mut args: Args) -> CommandResult {
 
 /// What stands alone is not in an array.
 fn documents(recordings: &[Recorded]) -> serde_json::Result<String> {
+    let are_own = recordings.iter().all(|one| one.document.imported.is_none());
     match recordings {
-        [one] => model::document_text(&one.document),
-        several => {
+        [one] if are_own => model::document_text(&one.document),
+        [one] => model::document_text(&without_unknown(&one.document)?),
+        several if are_own => {
             model::document_text(&several.iter().map(|one| &one.document).collect::<Vec<_>>())
         }
+        several => {
+            let all = several.iter().map(|one| without_unknown(&one.document));
+            model::document_text(&all.collect::<serde_json::Result<Vec<_>>>()?)
+        }
     }
+}
+
+/// Null where `run.json` has something in the place of what another program's output does not say.
+fn without_unknown(document: &Document) -> serde_json::Result<Value> {
+    let mut shown = serde_json::to_value(document)?;
+    if document.imported.is_none() {
+        return Ok(shown);
+    }
+    let unknown = [
+        ("interval_ns", document.lacks(Unknown::Interval) || !document.has_intervals()),
+        ("scheduling", document.lacks(Unknown::Scheduling)),
+    ];
+    for (key, _) in unknown.into_iter().filter(|(_, is_unknown)| *is_unknown) {
+        shown["run"][key] = Value::Null;
+        for thread in shown["threads"].as_array_mut().into_iter().flatten() {
+            thread[key] = Value::Null;
+        }
+    }
+    Ok(shown)
 }
 
 fn one_figure(figure: Figure, paths: &[PathBuf]) -> Result<String, Failure> {

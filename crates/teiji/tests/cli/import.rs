@@ -185,3 +185,39 @@ fn each_format_is_described() {
         .collect();
     assert_eq!(listed, described);
 }
+
+/// Its figures had a unit that nobody had said, and placeholders looked like settings.
+#[test]
+fn what_an_output_does_not_say_is_not_shown() {
+    let place = TestFolder::new();
+    let text = "# Histogram\n000003 000002\n000009 000001\n# Min Latencies: 00003\n# Avg Latencies: \
+                00005\n# Max Latencies: 00009\n";
+    std::fs::write(place.join("open.txt"), text).unwrap();
+    let shown = place.well("show open.txt").out;
+    assert!(shown.starts_with("Worst latency 9 (unit not stated), "), "{shown}");
+    let row = shown.lines().find(|line| line.trim_start().starts_with("0 ")).unwrap();
+    assert_eq!(row.split_whitespace().nth(2), Some("3"), "as many were counted: {shown}");
+    let json: Value = serde_json::from_str(&place.well("show open.txt --json").out).unwrap();
+    for of in [&json["run"], &json["threads"][0]] {
+        assert!(of["interval_ns"].is_null() && of["scheduling"].is_null(), "{json}");
+    }
+}
+
+/// One file without a gap kept all others of the call from being imported.
+#[test]
+fn a_clean_hwlatdetect_is_a_result() {
+    let place = place();
+    let text = "hwlatdetect:  test duration 120 seconds\n   detector: tracer\n   parameters:\n        \
+                Latency threshold: 10us\n        Sample window:      1000000us\n        Sample \
+                width:      500000us\n\nStarting test\ntest finished\nMax Latency: Below \
+                threshold\nSamples recorded: 0\nSamples exceeding threshold: 0\n";
+    std::fs::write(place.join("clean.txt"), text).unwrap();
+    place.well("import clean.txt -o recordings");
+    let shown = place.well("show recordings/clean.txt.teiji").out;
+    assert!(shown.starts_with("No gap above 10us was found in 120 windows of 1s\n"), "{shown}");
+    assert!(!shown.contains("contradict"), "{shown}");
+    place.well("verify recordings/clean.txt.teiji");
+    place.well("report recordings/clean.txt.teiji -o clean.html");
+    let gated = place.teiji("gate recordings/clean.txt.teiji --limit max<50us");
+    assert_eq!(gated.code, Some(3), "{gated:?}");
+}
