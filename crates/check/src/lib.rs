@@ -62,6 +62,7 @@ mod harmful_arguments;
 mod in_debugfs;
 mod interrupt_lines;
 mod isolating;
+mod kernel_arguments;
 mod machine;
 mod odd_lines;
 mod of_run;

@@ -2,22 +2,25 @@
 //! Kernel arguments that do nothing, because their name or their value is misspelled.
 //!
 //! No file has the names of all arguments that a kernel takes. What is written is compared with
-//! those that latency recipes use, and with the parameters that loaded modules have in /sys/module.
-//! A name that is near none of these may be right: nothing is said of it.
+//! those that latency recipes use, with common ones, and with the parameters that loaded modules
+//! have in /sys/module. A name that is near none of these may be right: nothing is said of it.
 
 use super::arguments;
 use super::finding::Seen;
 use super::isolating::highest_cpu;
+use super::kernel_arguments::COMMON;
 use super::machine::Machine;
 use super::preemption::{MODES, is_fixed, knows_mode};
-use super::words::{is_one_off, listed};
+use super::words::{differ_by, is_one_off, listed};
 use model::{LATENCY_ARGUMENTS, Phrase, phrase};
 use plan::CpuId;
 
 /// Others of nearly the same spelling, which are right.
-const RIGHT_TOO: [&str; 5] = ["noirqdebug", "notsc", "noidle", "nopti", "nosmp"];
+const RIGHT_TOO: [&str; 4] = ["notsc", "noidle", "nopti", "nosmp"];
 /// Shorter names are near too many others.
 const MIN_LETTERS: usize = 5;
+/// Of that length and more, two letters may be wrong.
+const MIN_LETTERS_OF_TWO: usize = 8;
 /// What recipes write for an argument of another name.
 const MISTAKEN: [(&str, &str); 1] = [("noht", "nosmt")];
 /// It switched off what the kernel once did itself, and a program does now.
@@ -30,7 +33,7 @@ const SHOWN_MODULES: [&str; 7] =
 /// Parameters that every module has.
 const OF_EVERY_MODULE: [&str; 2] = ["dyndbg", "async_probe"];
 /// Those of which the kernel takes these words alone.
-const VALUES: [(&str, &[&str]); 9] = [
+const VALUES: [(&str, &[&str]); 13] = [
     ("amd_pstate", &["disable", "passive", "active", "guided"]),
     (
         "intel_pstate",
@@ -53,7 +56,28 @@ const VALUES: [(&str, &[&str]); 9] = [
     ("preempt", &MODES),
     ("idle", &["poll", "halt", "nomwait"]),
     ("transparent_hugepage", &["always", "madvise", "never"]),
+    ("audit", &["0", "1", "off", "on"]),
+    ("nohz", &SWITCH),
+    ("highres", &SWITCH),
+    ("pcie_aspm", &["off", "force"]),
 ];
+const SWITCH: [&str; 2] = ["on", "off"];
+/// Clocks that kernels know, of any machine; one that this machine has not is no misspelling.
+const CLOCKS: [&str; 12] = [
+    "tsc",
+    "hpet",
+    "acpi_pm",
+    "kvm-clock",
+    "hyperv_clocksource_tsc_page",
+    "hyperv_clocksource_msr",
+    "xen",
+    "arch_sys_counter",
+    "riscv_clocksource",
+    "jiffies",
+    "refined-jiffies",
+    "pit",
+];
+const AVAILABLE_CLOCKS: &str = "sys/devices/system/clocksource/clocksource0/available_clocksource";
 /// Its value 1 limits USB, and where Ethernet is connected by it that too.
 const SLOW_USB: (&str, &str) = ("dwc_otg.speed", "1");
 
@@ -94,7 +118,7 @@ pub(crate) fn spelling(machine: &Machine<'_>) -> Option<Seen> {
 
 fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Misspelled> {
     let plain = name.replace('-', "_");
-    if LATENCY_ARGUMENTS.contains(&plain.as_str()) || RIGHT_TOO.contains(&plain.as_str()) {
+    if known_names().chain(RIGHT_TOO).any(|known| known == plain) {
         return None;
     }
     let parameters = Parameters::of(machine, &plain);
@@ -108,16 +132,26 @@ fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Mis
     }
 }
 
-/// An argument that recipes use, and that a name looks like.
+/// The arguments that recipes use, and common ones.
+fn known_names() -> impl Iterator<Item = &'static str> {
+    LATENCY_ARGUMENTS.into_iter().chain(COMMON.split_ascii_whitespace())
+}
+
+/// A known argument that a name looks like.
 fn near(plain: &str) -> Option<String> {
     let mistaken = MISTAKEN.into_iter().find(|(written, _)| *written == plain);
     let meant = mistaken.map(|(_, meant)| meant).or_else(|| {
-        let is_near = |known: &&str| {
-            known.len() >= MIN_LETTERS && plain.len() >= MIN_LETTERS && is_one_off(known, plain)
-                || is_longer_module(known, plain)
-                || is_longer_module(plain, known)
+        let off_by = |letters: usize, least: usize| {
+            let is_near = move |known: &&str| {
+                known.len().min(plain.len()) >= least && differ_by(known, plain) == letters
+            };
+            known_names().find(is_near)
         };
-        LATENCY_ARGUMENTS.into_iter().find(is_near)
+        let is_longer =
+            |known: &&str| is_longer_module(known, plain) || is_longer_module(plain, known);
+        off_by(1, MIN_LETTERS)
+            .or_else(|| known_names().find(is_longer))
+            .or_else(|| off_by(2, MIN_LETTERS_OF_TWO))
     });
     meant.map(str::to_owned)
 }
@@ -236,15 +270,33 @@ fn is_right_too(name: &str, value: &str, words: &[&str]) -> bool {
     match name {
         "amd_pstate" => !value.is_empty() && words.iter().any(|word| word.starts_with(value)),
         "mitigations" => value.split([',', ';']).next().is_some_and(|word| words.contains(&word)),
+        "audit" => words.iter().any(|word| word.eq_ignore_ascii_case(value)),
+        // The kernel reads so much of what is on or off.
+        "nohz" | "highres" => match value.as_bytes() {
+            [b'o' | b'O', second, ..] => b"nNfF".contains(second),
+            [first, ..] => b"yYtT1nNfF0".contains(first),
+            [] => false,
+        },
+        "clocksource" => CLOCKS.contains(&value),
         _ => false,
     }
+}
+
+/// The values that the kernel takes of an argument, where these are known.
+fn values_of(machine: &Machine<'_>, plain: &str) -> Option<Vec<String>> {
+    if plain == "clocksource" {
+        let available = machine.text(AVAILABLE_CLOCKS).filter(|clocks| !clocks.is_empty())?;
+        return Some(available.split_ascii_whitespace().map(str::to_owned).collect());
+    }
+    let (_, words) = VALUES.into_iter().find(|(known, _)| *known == plain)?;
+    Some(words.iter().map(|word| (*word).to_owned()).collect())
 }
 
 /// A value that is none of those which the kernel takes.
 fn value_of(machine: &Machine<'_>, name: &str, value: &str) -> Option<Misspelled> {
     let plain = name.replace('-', "_");
-    let (_, words) = VALUES.into_iter().find(|(known, _)| *known == plain)?;
-    let mut words = words.to_vec();
+    let words = values_of(machine, &plain)?;
+    let mut words: Vec<&str> = words.iter().map(String::as_str).collect();
     if plain == "preempt" {
         // `arguments-in-effect` says that it takes none of them.
         if is_fixed(machine) || knows_mode(machine, value) != Some(false) {
@@ -276,7 +328,7 @@ fn value_of(machine: &Machine<'_>, name: &str, value: &str) -> Option<Misspelled
 
 #[cfg(test)]
 mod tests {
-    use super::is_one_off;
+    use super::{AVAILABLE_CLOCKS, COMMON, MIN_LETTERS, differ_by, is_one_off, known_names};
     use crate::one_finding::finding;
     use crate::tests::files::lay;
 
@@ -417,6 +469,21 @@ mod tests {
                 "replace amd-pstate=actve by amd-pstate=active, or remove it",
             ),
             (
+                "audit=of",
+                "audit=of, which looks like audit=off",
+                "replace audit=of by audit=off, or remove it",
+            ),
+            (
+                "pcie_aspm=none",
+                "pcie_aspm=none, which is none of pcie_aspm=off and pcie_aspm=force",
+                "remove pcie_aspm=none, or replace it by one of these",
+            ),
+            (
+                "nohz=none highres=x",
+                "highres=x, which is none of highres=on and highres=off",
+                "remove highres=x, or replace it by one of these",
+            ),
+            (
                 "tsc=perfect",
                 "tsc=perfect, which is none of tsc=reliable, tsc=nowatchdog, tsc=unstable, \
                  tsc=noirqtime, tsc=recalibrate and tsc=watchdog",
@@ -426,8 +493,53 @@ mod tests {
             assert_eq!(said(line), Some((found.to_owned(), action.to_owned())), "{line}");
         }
         let right = "nosmt intel_pstate=no_hwp numa_balancing=disable amd_pstate=activ \
-                     mitigations=auto,no_guest_host,no_guest_guest tsc=nowatchdog";
+                     mitigations=auto,no_guest_host,no_guest_guest tsc=nowatchdog \
+                     audit=OFF nohz=of highres=0";
         assert_eq!(said(right), None);
+    }
+
+    #[test]
+    fn common_arguments_are_compared_too() {
+        for (written, meant) in [
+            ("hugepagez=1", "hugepages=1"),
+            ("softlokup_pnic=1", "softlockup_panic=1"),
+            ("isolcpsu=1", "isolcpus=1"),
+            ("no-timer-chekc", "no_timer_check"),
+        ] {
+            let action = format!("replace {written} by {meant}, or remove it");
+            assert_eq!(said(written).map(|said| said.1), Some(action));
+        }
+        // Not the kernel's, or too short to say.
+        let right = "splash rescue single rhgb emergency noswat biosdevname=0 BOOT_IMAGE=x";
+        assert_eq!(said(right), None);
+        let all: Vec<&str> = known_names().collect();
+        for (place, name) in all.iter().enumerate() {
+            assert!(!all[..place].contains(name), "{name} is there twice");
+            assert_eq!(said(name), None);
+        }
+        assert!(COMMON.split_ascii_whitespace().all(|name| name.len() >= MIN_LETTERS));
+    }
+
+    #[test]
+    fn a_clock_is_one_of_those_that_are_available() {
+        let said = |line: &str, clocks: &str| {
+            let (_dir, root) = lay(&[
+                ("proc/cmdline", line),
+                ("sys/devices/system/cpu/online", "0-3"),
+                (AVAILABLE_CLOCKS, clocks),
+            ]);
+            finding(&root, "arguments-spelled", None).map(|finding| finding.found)
+        };
+        let clocks = "tsc hpet acpi_pm ";
+        assert_eq!(
+            said("clocksource=tcs", clocks).unwrap(),
+            "clocksource=tcs, which looks like clocksource=tsc"
+        );
+        assert!(said("clocksource=fast", clocks).unwrap().contains("is none of clocksource=tsc,"));
+        for right in ["clocksource=tsc", "clocksource=kvm-clock", "clocksource=jiffies"] {
+            assert_eq!(said(right, clocks), None, "{right}");
+        }
+        assert_eq!(said("clocksource=tcs", ""), None, "nothing is known");
     }
 
     /// Of a module that is there: of others, and of what is for init, nothing is known.
@@ -497,6 +609,7 @@ mod tests {
             ("irqaffinity", "iqraffinity"),
         ] {
             assert!(is_one_off(one, other) && is_one_off(other, one), "{one} {other}");
+            assert_eq!(differ_by(one, other), 1);
         }
         for (one, other) in [
             ("isolcpus", "isolcpus"),

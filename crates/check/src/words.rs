@@ -56,21 +56,26 @@ pub(crate) fn each_of(variable: &str, values: &[impl Display], command: &str) ->
 /// Whether two words differ by one letter: another one, one more, one less, or two that changed
 /// places.
 pub(crate) fn is_one_off(one: &str, other: &str) -> bool {
+    differ_by(one, other) == 1
+}
+
+/// By how many letters two words differ: others, more, less, or two that changed places.
+pub(crate) fn differ_by(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let (short, long) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };
-    if one == other || long.len() - short.len() > 1 {
-        return false;
+    // The rows of the table of all beginnings of both, the last two.
+    let (mut before, mut last) = (Vec::new(), (0..=other.len()).collect::<Vec<usize>>());
+    for (i, a) in one.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, b) in other.iter().enumerate() {
+            let mut least = (last[j] + usize::from(a != b)).min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && (a, &one[i - 1]) == (&other[j - 1], b) {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
+        }
+        before = std::mem::replace(&mut last, row);
     }
-    let same = short.iter().zip(long).take_while(|(a, b)| a == b).count();
-    if short.len() == long.len() {
-        let replaced = short[same + 1..] == long[same + 1..];
-        let swapped = same + 1 < short.len()
-            && (short[same], short[same + 1]) == (long[same + 1], long[same])
-            && short[same + 2..] == long[same + 2..];
-        replaced || swapped
-    } else {
-        short[same..] == long[same + 1..]
-    }
+    last[other.len()]
 }
 
 #[cfg(test)]
