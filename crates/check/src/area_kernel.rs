@@ -82,7 +82,13 @@ fn kernel_config(machine: &Machine<'_>) -> Option<Seen> {
             format!("read from {}. {}", config.source(), config.odd().join(". ")),
             "correct these lines, then make olddefconfig, and check the .config that it writes",
         ),
-        Ok(config) => Seen::ok(format!("read from {}", config.source())),
+        Ok(config) => {
+            let unknown = config.options_unknown().filter(|(_, unknown)| *unknown > 0);
+            let unknown = unknown.map_or_else(String::new, |(all, unknown)| {
+                format!(". {unknown} of its {all} options are not known to teiji: not judged")
+            });
+            Seen::ok(format!("read from {}{unknown}", config.source()))
+        }
         Err(error) => {
             let load = if has_configs_module(machine) { "sudo modprobe configs, or " } else { "" };
             Seen::unknown_until(

@@ -336,6 +336,12 @@ fn a_configuration_with_odd_lines_is_not_ok() {
         (Status::Unknown, "CONFIG_HZ=abc is not a rate")
     );
     let odd = of_config("kernel-config", "CONFIG_HZ=250\nCONFIG_PREEMT_RT=y\n");
+    let unknown = of_config("kernel-config", "CONFIG_HZ=250\nCONFIG_FOO_BAR=y\n");
+    assert!(
+        unknown.status == Status::Ok
+            && unknown.found.ends_with(". 1 of its 2 options are not known to teiji: not judged"),
+        "{unknown:?}"
+    );
     assert!(
         odd.status == Status::Warn
             && odd.found.ends_with(". line 2: CONFIG_PREEMT_RT looks like CONFIG_PREEMPT_RT"),

@@ -30,6 +30,8 @@ pub struct KernelConfig {
     source: String,
     /// Lines that say nothing of an option, that say it again, or of one that is unknown.
     odd: Vec<String>,
+    /// How many options it has, and how many of them are not known here, where it was looked for.
+    options_unknown: Option<(usize, usize)>,
 }
 
 impl KernelConfig {
@@ -48,6 +50,7 @@ impl KernelConfig {
             line = text.into_bytes();
             line.clear();
         }
+        config.options_unknown = is_checked.then(|| odd.options());
         config.odd = odd.said();
         has_options.then_some(config)
     }
@@ -147,6 +150,11 @@ impl KernelConfig {
     /// What is odd about lines of it.
     pub(crate) fn odd(&self) -> &[String] {
         &self.odd
+    }
+
+    /// How many options it has, and how many of them are not known here, where it was looked for.
+    pub(crate) fn options_unknown(&self) -> Option<(usize, usize)> {
+        self.options_unknown
     }
 
     pub(crate) fn source(&self) -> &str {

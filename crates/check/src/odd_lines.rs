@@ -77,20 +77,36 @@ fn looks_like(option: &str) -> Option<&'static str> {
     ASKED.into_iter().chain(DEBUG_OPTIONS).find(|asked| is_near(asked) && is_one_off(asked, option))
 }
 
+/// The family whose names begin like that of an option.
+fn family(option: &str) -> Option<&'static (&'static str, &'static [&'static str])> {
+    FAMILIES.iter().find(|(family, _)| option.starts_with(family))
+}
+
+/// Whether kernels have an option of this name, as far as is known here.
+fn is_known(option: &str) -> bool {
+    family(option).is_some_and(|(_, known)| known.contains(&option))
+        || is_asked(option)
+        || RIGHT_TOO.contains(&option)
+}
+
 /// What is wrong with the name of an option.
 fn unknown(option: &str, version: Option<(u32, u32)>) -> Option<String> {
+    let (old, new, (major, minor)) = RENAMED;
     if is_of_older(option, version) {
-        let (old, new, (major, minor)) = RENAMED;
         return Some(format!("CONFIG_{old} is CONFIG_{new} from Linux {major}.{minor} on"));
     }
-    let family = FAMILIES.iter().find(|(family, _)| option.starts_with(family));
-    let is_known = family.is_some_and(|(_, known)| known.contains(&option));
-    if is_known || is_asked(option) || RIGHT_TOO.contains(&option) {
+    if option == old && version.is_none() {
+        return Some(format!(
+            "CONFIG_{old} is of the real-time patches of older kernels alone, and CONFIG_{new} \
+             from Linux {major}.{minor} on"
+        ));
+    }
+    if is_known(option) {
         return None;
     }
     let near = looks_like(option);
     near.map(|meant| format!("CONFIG_{option} looks like CONFIG_{meant}")).or_else(|| {
-        let (family, _) = family?;
+        let (family, _) = family(option)?;
         Some(format!("CONFIG_{option} is none of the options CONFIG_{family}* that teiji knows"))
     })
 }
@@ -151,6 +167,12 @@ impl OddLines {
         unknown(&shown, version)
     }
 
+    /// How many options there are, and how many of them are not known here, and may be any
+    /// kernel's or none's.
+    pub(crate) fn options(&self) -> (usize, usize) {
+        (self.lines.len(), self.lines.keys().filter(|option| !is_known(option)).count())
+    }
+
     /// All of it, in the order of the lines.
     pub(crate) fn said(self) -> Vec<String> {
         let OddLines { mut named, more, .. } = self;
@@ -201,6 +223,20 @@ mod tests {
         let renamed = ["line 1: CONFIG_PREEMPT_RT_FULL is CONFIG_PREEMPT_RT from Linux 5.4 on"];
         assert_eq!(odd("CONFIG_PREEMPT_RT_FULL=y\n", Some((6, 1))), renamed);
         assert_eq!(odd("CONFIG_PREEMPT_RT_FULL=y\n", Some((4, 19))), Vec::<String>::new());
+        let of_no_version =
+            ["line 1: CONFIG_PREEMPT_RT_FULL is of the real-time patches of older \
+                             kernels alone, and CONFIG_PREEMPT_RT from Linux 5.4 on"];
+        assert_eq!(odd("CONFIG_PREEMPT_RT_FULL=y\n", None), of_no_version);
+    }
+
+    /// Other kernels may have them: that is no fault of the file.
+    #[test]
+    fn options_that_are_not_known_are_counted() {
+        let mut odd = OddLines::default();
+        "CONFIG_HZ=250\nCONFIG_FOO_BAR=y\n# CONFIG_LATENCY_NONE is not set\nCONFIG_FOO_BAR=m\n"
+            .lines()
+            .for_each(|line| odd.see(line, None));
+        assert_eq!(odd.options(), (3, 2));
     }
 
     #[test]
