@@ -4,7 +4,7 @@
 
 use super::KernelConfig;
 use super::machine::{CheckOptions, Machine};
-use super::recommended::{isolable_cpus, joined, only_with, recommended_arguments};
+use super::recommended::{condition, isolable_cpus, joined, recommended_arguments};
 use super::set_apart::SetApart;
 use super::sets::sorted;
 use super::topology::{Core, cores};
@@ -139,7 +139,7 @@ fn advice(machine: &Machine<'_>) -> Option<Advice> {
     }
     let isolated_cpus = all_of(&isolated);
     let arguments = recommended_arguments(machine, &isolated_cpus);
-    reasons.extend(only_with(&arguments).map(|needs| needs.to_string()));
+    reasons.extend(condition(machine, &arguments).map(|needs| needs.to_string()));
     Some(Advice {
         housekeeping: all_of(&housekeeping),
         measured: measured.cpus[0],

@@ -143,6 +143,26 @@ fn what_disagrees_is_put_right_by_arguments_that_the_kernel_takes() {
     }
 }
 
+/// 4.18.0-553.el8 was told to boot without the flag, which it knows.
+#[test]
+fn a_distributions_older_kernel_may_know_the_flag() {
+    let advised = |release: &str| {
+        let files = [(LINE, "nohz_full=2-3"), (TICKLESS, "2-3"), (RELEASE, release)];
+        found("isolation", "", &files).unwrap().action.unwrap()
+    };
+    let older = "boot with isolcpus=2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1";
+    assert_eq!(advised("4.18.0"), older);
+    let may = " (this distribution's kernel may know managed_irq, which mainline has from 5.6 on: \
+               try isolcpus=managed_irq,domain,2-3, and where /sys/devices/system/cpu/isolated \
+               lists these CPUs then, it does)";
+    for release in ["4.18.0-553.el8_10.x86_64", "5.3.18-150300.59.164-default"] {
+        assert_eq!(advised(release), format!("{older}{may}"));
+    }
+    assert!(
+        advised("5.14.0-427.el9.x86_64").starts_with("boot with isolcpus=managed_irq,domain,2-3 ")
+    );
+}
+
 /// A kernel booted with it left the CPU to the scheduler, and was said to be set up rightly.
 #[test]
 fn without_domain_nothing_is_isolated() {

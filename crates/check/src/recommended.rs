@@ -20,6 +20,9 @@ pub(crate) const BOOT_CPU: CpuId = CpuId(0);
 pub(crate) const BOOT_ISOLATED: &str = "sys/devices/system/cpu/isolated";
 /// Below this, mainline takes `managed_irq` for an error and isolates nothing.
 const WITH_MANAGED_IRQ: (u32, u32) = (5, 6);
+const MANAGED_IRQ: &str = "managed_irq";
+/// In the releases of distributions that bring what newer kernels have to older ones.
+const WITH_NEWER_FEATURES: [&str; 4] = [".el", ".amzn", ".oe", "-default"];
 /// From this on, `isolcpus=` needs CPU_ISOLATION.
 const WITH_CPU_ISOLATION: (u32, u32) = (4, 15);
 /// With few CPUs there is little to wait for when all ticks come at once.
@@ -181,7 +184,7 @@ pub(crate) fn boot_with(machine: &Machine<'_>, cpus: &[CpuId], names: &[&str]) -
         return phrase!("boot-built-for", arguments = names.join(" "));
     }
     let written = joined(&arguments);
-    let action = match only_with(&arguments) {
+    let action = match condition(machine, &arguments) {
         Some(condition) => phrase!("boot-with-if", arguments = written, condition),
         None => phrase!("boot-with", arguments = written),
     };
@@ -193,8 +196,30 @@ pub(crate) fn joined(arguments: &[Recommended]) -> String {
     arguments.iter().map(|argument| argument.to.as_str()).collect::<Vec<_>>().join(" ")
 }
 
+/// What is to be known of arguments that are not there yet: which do nothing without an option of
+/// which nothing is known, and that isolcpus may take a flag more.
+pub(crate) fn condition(machine: &Machine<'_>, arguments: &[Recommended]) -> Option<Phrase> {
+    let all: Vec<Phrase> =
+        only_with(arguments).into_iter().chain(may_take_flag(machine, arguments)).collect();
+    (!all.is_empty()).then(|| Phrase::joined("sentences", all))
+}
+
+/// Where only the version speaks against managed_irq, and proves nothing: how to find out.
+fn may_take_flag(machine: &Machine<'_>, arguments: &[Recommended]) -> Option<Phrase> {
+    let isolating = arguments.iter().find(|argument| argument.name == "isolcpus")?;
+    let release = machine.text("proc/sys/kernel/osrelease")?;
+    let brings_newer = WITH_NEWER_FEATURES.iter().any(|mark| release.contains(mark));
+    let is_tried = machine.arguments.written("isolcpus").unwrap_or_default().contains(MANAGED_IRQ);
+    if takes_managed_irq(machine) || machine.options.config.is_some() || !brings_newer || is_tried {
+        return None;
+    }
+    let (_, list) = isolating.to.split_once('=')?;
+    let written = format!("isolcpus={MANAGED_IRQ},domain,{list}");
+    Some(phrase!("may-take-flag", written, file = format!("/{BOOT_ISOLATED}")))
+}
+
 /// Which of them do nothing without an option of which nothing is known.
-pub(crate) fn only_with(arguments: &[Recommended]) -> Option<Phrase> {
+fn only_with(arguments: &[Recommended]) -> Option<Phrase> {
     let conditions: Vec<Phrase> = arguments
         .iter()
         .filter_map(|argument| {
@@ -225,7 +250,7 @@ pub(crate) fn takes_managed_irq(machine: &Machine<'_>) -> bool {
     let isolated = machine.cpus(BOOT_ISOLATED).unwrap_or_default();
     // Without `domain` the list is empty, whether the kernel took the flag or refused it.
     let is_refused = is_of_balancing(&written) && isolated.is_empty();
-    written.contains("managed_irq") && !is_refused
+    written.contains(MANAGED_IRQ) && !is_refused
 }
 
 /// What stands before the list of isolcpus. `domain` goes without saying where no flag stands
