@@ -8,7 +8,8 @@ use super::container::container_kind;
 use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
 use super::pam_limits::{LimitLine, NO_LIMIT, file_for, groups_with, limit_lines, passed_over};
-use model::RefusalCause;
+use super::rt_share::{out_of_group, without_time};
+use model::{RefusalCause, phrase};
 use plan::{Nanos, Policy, Scheduling, quoted};
 use rustix::io::Errno;
 
@@ -211,6 +212,10 @@ fn real_time(machine: &Machine<'_>) -> Option<Seen> {
     }
     let (held, priority) = (capability(machine, SYS_NICE), machine.options.priority);
     let Some(RefusalCause::Limit { allowed, hard, .. }) = priority_limit(machine) else {
+        // What the limit allows the control group refuses.
+        if let Some(cause) = without_time(machine) {
+            return Seen::bad(phrase!("allowed-without-time"), out_of_group(machine, &cause));
+        }
         if held == Held::Yes {
             return Seen::ok("any priority (CAP_SYS_NICE)");
         }

@@ -190,17 +190,12 @@ pub(crate) fn group_scheduling(machine: &Machine<'_>) -> Option<Seen> {
     if machine.number(RUNTIME).is_some_and(|runtime| runtime < 0) {
         return Seen::ok("built in, without effect while kernel.sched_rt_runtime_us is -1");
     }
-    let without = if has_group_argument(machine) {
-        phrase!("boot-with", arguments = "rt_group_sched=0")
-    } else {
-        phrase!("boot-kernel-without", option = "RT_GROUP_SCHED")
-    };
-    if let Some(RefusalCause::ControlGroup { group, version }) = without_time {
-        let (found, with) = match version {
-            1 => (phrase!("share-of-none"), giving(machine, group.trim_start_matches('/'))),
-            _ => (phrase!("no-share", group), from_shell_in("sys/fs/cgroup/cgroup.procs")),
+    if let Some(cause @ RefusalCause::ControlGroup { group, version }) = &without_time {
+        let found = match version {
+            1 => phrase!("share-of-none"),
+            _ => phrase!("no-share", group = group.clone()),
         };
-        return Seen::bad(found, Phrase::joined("or", [with, without]));
+        return Seen::bad(found, out_of_group(machine, cause));
     }
     match own_share(machine) {
         Some((group, _)) if group.trim_end_matches('/') == GROUPS => {
@@ -208,14 +203,36 @@ pub(crate) fn group_scheduling(machine: &Machine<'_>) -> Option<Seen> {
         }
         Some((_, share)) => Seen::warn(
             format!("built in, {share} µs for this control group"),
-            Phrase::joined("or", [from_shell_in(&format!("{GROUPS}/tasks")), without]),
+            Phrase::joined("or", [from_shell_in(&format!("{GROUPS}/tasks")), unshared(machine)]),
         ),
         None => Seen::ok("built in, and no control group limits this process"),
     }
 }
 
-/// Commands that give a group a share: first those above it that have none, which would refuse it.
-fn giving(machine: &Machine<'_>, group: &str) -> Phrase {
+/// Without shares for control groups.
+fn unshared(machine: &Machine<'_>) -> Phrase {
+    if has_group_argument(machine) {
+        phrase!("boot-with", arguments = "rt_group_sched=0")
+    } else {
+        phrase!("boot-kernel-without", option = "RT_GROUP_SCHED")
+    }
+}
+
+/// What to do where the control group has no time: first what a run that was refused says too.
+pub(crate) fn out_of_group(machine: &Machine<'_>, cause: &RefusalCause) -> Phrase {
+    let leave = cause.root_threads().map(|file| from_shell_in(file.trim_start_matches('/')));
+    let give = match cause {
+        RefusalCause::ControlGroup { group, version: 1 } => {
+            giving(machine, group.trim_start_matches('/'))
+        }
+        _ => None,
+    };
+    Phrase::joined("or", leave.into_iter().chain(give).chain([unshared(machine)]))
+}
+
+/// Commands that give a group a share, where there is one to give: first those above it that have
+/// none, which would refuse it.
+fn giving(machine: &Machine<'_>, group: &str) -> Option<Phrase> {
     let share = |group: &str| machine.number(&format!("{group}/cpu.rt_runtime_us"));
     let path = group.strip_prefix(GROUPS).unwrap_or_default().trim_matches('/');
     let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
@@ -234,13 +251,9 @@ fn giving(machine: &Machine<'_>, group: &str) -> Phrase {
             .sum::<i64>();
         Some(share(&parent)? - given)
     });
-    match left.filter(|left| *left > 0) {
-        Some(left) => {
-            let command = format!("echo {left} | sudo tee /\"$i\"/cpu.rt_runtime_us");
-            for_each(&command, without.iter().map(|group| quoted(group))).into()
-        }
-        None => from_shell_in(&format!("{GROUPS}/tasks")),
-    }
+    let left = left.filter(|left| *left > 0)?;
+    let command = format!("echo {left} | sudo tee /\"$i\"/cpu.rt_runtime_us");
+    Some(for_each(&command, without.iter().map(|group| quoted(group))).into())
 }
 
 #[cfg(test)]

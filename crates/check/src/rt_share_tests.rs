@@ -136,10 +136,18 @@ fn shares_are_given_from_above() {
     );
     let groups = "sys/fs/cgroup/cpu/user.slice sys/fs/cgroup/cpu/user.slice/session-1.scope";
     let expected = format!(
-        "for i in {groups}; do echo 750000 | sudo tee /\"$i\"/cpu.rt_runtime_us; done, or boot a \
-         kernel without RT_GROUP_SCHED"
+        "echo $$ | sudo tee /sys/fs/cgroup/cpu/tasks, and start it from this shell, or for i in \
+         {groups}; do echo 750000 | sudo tee /\"$i\"/cpu.rt_runtime_us; done, or boot a kernel \
+         without RT_GROUP_SCHED"
     );
     assert_eq!(action, expected);
+    // The same of the right, which said that any priority may be had.
+    let root = ("proc/self/status", "CapEff:\t000001ffffffffff\n");
+    let built = ("boot/config-6.1.0", "CONFIG_RT_GROUP_SCHED=y\n");
+    let files = [&nested[..], &[root, built, (RELEASE, "6.1.0")]].concat();
+    let rights = finding(&machine(&files), Purpose::Measure, "rights-real-time").unwrap();
+    let found = "none: this control group has no time for real-time threads (rt-group-scheduling)";
+    assert_eq!(rights, (Status::Bad, found.to_owned(), action));
     // Nothing is left to be given.
     let taken = [&nested[..], &[("-system.slice/cpu.rt_runtime_us", "950000")]].concat();
     let action = grouped(&taken).unwrap().2;

@@ -33,3 +33,15 @@ pub enum RefusalCause {
         seccomp: bool,
     },
 }
+
+impl RefusalCause {
+    /// The file that lists the threads of the root control group, of a control group's cause: a
+    /// shell in it, and what is started from there, are held to no share.
+    pub fn root_threads(&self) -> Option<&'static str> {
+        match self {
+            RefusalCause::ControlGroup { version: 1, .. } => Some("/sys/fs/cgroup/cpu/tasks"),
+            RefusalCause::ControlGroup { .. } => Some("/sys/fs/cgroup/cgroup.procs"),
+            RefusalCause::Limit { .. } | RefusalCause::SystemCall { .. } => None,
+        }
+    }
+}

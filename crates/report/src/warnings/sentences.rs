@@ -501,11 +501,8 @@ fn refused_next(asked: Scheduling, causes: &[RefusalCause]) -> String {
             tr!(without_real_time_next)
         }
         RefusalCause::Limit { .. } => tr!(limits_from_outside),
-        RefusalCause::ControlGroup { version: 1, .. } => {
-            tr!(leave_the_group, file = "/sys/fs/cgroup/cpu/tasks")
-        }
         RefusalCause::ControlGroup { .. } => {
-            tr!(leave_the_group, file = "/sys/fs/cgroup/cgroup.procs")
+            tr!(leave_the_group, file = cause.root_threads().unwrap_or_default())
         }
         RefusalCause::SystemCall { .. } => tr!(allow_the_call),
     };
