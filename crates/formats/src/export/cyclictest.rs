@@ -81,6 +81,7 @@ impl CyclictestFigures {
     }
 
     /// Takes the largest and the mean as they are stated where values lie beyond the histogram.
+    #[expect(clippy::cast_possible_truncation, reason = "rounded first, saturating")]
     pub(super) fn state(&mut self, max: i64, mean: f64) {
         self.max = max;
         self.sum = (mean * self.cycles as f64).round() as i64;

@@ -251,6 +251,7 @@ mod tests {
             latency_ns: 90_000,
             parts,
             timeline: model::Timeline::default(),
+            ..Account::default()
         };
         let causes = vec![
             LiveCause { thread, activation, account: Some(account) },
