@@ -2,7 +2,10 @@
 //! Outputs that become recordings in memory, for the fuzzer: files would take most of its time.
 
 use super::destination::Destination;
-use super::{FoundOutput, ImportError, ImportOptions, import_from_to};
+use super::{
+    FORMATS, FoundOutput, ImportError, ImportOptions, Lines, Reads, archive, begins_here,
+    import_from_to,
+};
 use model::{Beside, Document, ProbeStatement, Recorded, RowKind, Thread, document_text};
 use recording::{Recording, RecordingError, parse};
 use stats::{AfterOverrun, Rows, Span, Statistics, summarise};
@@ -33,6 +36,25 @@ pub fn import_in_memory(
         made.filter(|(number, _)| is_kept(*number)).map(|(_, recorded)| recorded).collect();
     assert_eq!(found.len(), made.len(), "each output is a recording");
     Ok(made)
+}
+
+/// How many lines an output may begin at, each looked at as if nobody knew those before it. Nothing
+/// is read of any, which takes most of the time.
+///
+/// # Errors
+/// As [`super::import`], where lines cannot be read.
+pub fn recognise(mut bytes: &[u8]) -> Result<usize, ImportError> {
+    let whole = FORMATS.iter().filter(|format| match format.reads {
+        Reads::Bytes { is, .. } => is(bytes),
+        Reads::Lines { .. } | Reads::BareLines { .. } => false,
+    });
+    let mut found = whole.count() + usize::from(archive::kind(bytes).is_some());
+    let mut lines = Lines::new(&mut bytes);
+    while lines.peek()?.is_some() {
+        found += usize::from(begins_here(&mut lines, None)?.is_some());
+        lines.advance();
+    }
+    Ok(found)
 }
 
 /// What a recording that is nowhere is known by.
@@ -166,6 +188,7 @@ mod tests {
                             let [one, other] = texts.map(Result::unwrap);
                             assert!(one == other, "{path}: {one}\n{other}");
                         }
+                        assert!(recognise(&bytes).is_ok_and(|known| known > 0), "{path}");
                         outputs += in_memory.len();
                     }
                     (Err(one), Err(other)) => {

@@ -66,7 +66,7 @@ pub use export::{
     cyclictest_json, cyclictest_time, export, export_format, export_histogram, export_samples,
 };
 #[cfg(feature = "in_memory")]
-pub use in_memory::import_in_memory;
+pub use in_memory::{import_in_memory, recognise};
 pub(crate) use lines::Lines;
 pub(crate) use measured::{Measured, Stated};
 pub(crate) use output::{MAX_THREADS, Output, Program};
@@ -96,13 +96,10 @@ enum Reads {
         /// the file has more.
         begins: fn(&[&str]) -> bool,
         /// Reads an output from where it begins up to the first line that is none of its own.
-        read: fn(&mut Lines<'_>, &mut Import<'_>) -> Result<(), ImportError>,
+        read: Reader,
     },
     /// The same of lines that nothing stands before, as in a log.
-    BareLines {
-        begins: fn(&[&str]) -> bool,
-        read: fn(&mut Lines<'_>, &mut Import<'_>) -> Result<(), ImportError>,
-    },
+    BareLines { begins: fn(&[&str]) -> bool, read: Reader },
     /// A whole file.
     Bytes {
         /// Whether it is such a file, by its first bytes.
@@ -513,21 +510,48 @@ fn begins_further_down(lines: &[&str]) -> bool {
     (1..lines.len()).any(begins)
 }
 
+/// Reads an output from where it begins.
+type Reader = fn(&mut Lines<'_>, &mut Import<'_>) -> Result<(), ImportError>;
+
+/// The format whose output begins at the next line, whatever was added before it.
+fn begins_here(
+    lines: &mut Lines<'_>,
+    wanted: Option<&'static Format>,
+) -> Result<Option<(&'static str, Reader)>, ImportError> {
+    let (mut found, mut are_bare) = (None, true);
+    lines.strip(|ahead| {
+        found = formats(wanted).find_map(|format| match format.reads {
+            Reads::Lines { begins, read } => begins(ahead).then_some((format.name, read)),
+            // Comments before the output of a program are no heading of a table.
+            Reads::BareLines { begins, read } => {
+                (are_bare && begins(ahead) && !begins_further_down(ahead))
+                    .then_some((format.name, read))
+            }
+            Reads::Bytes { .. } => None,
+        });
+        are_bare = false;
+        found.is_some()
+    })?;
+    Ok(found)
+}
+
+/// All formats, or the one that is looked for.
+fn formats(wanted: Option<&'static Format>) -> impl Iterator<Item = &'static Format> {
+    FORMATS.iter().filter(move |format| wanted.is_none_or(|wanted| wanted.name == format.name))
+}
+
 /// The same of what is being read.
 pub(crate) fn import_from(
     source: &mut dyn BufRead,
     import: &mut Import<'_>,
 ) -> Result<(), ImportError> {
     let wanted = import.options.format;
-    let formats = || {
-        FORMATS.iter().filter(move |format| wanted.is_none_or(|wanted| wanted.name == format.name))
-    };
     let head = source.fill_buf().map_err(|error| ImportError::Whole(error.to_string()))?;
     if let Some(kind) = archive::kind(head) {
         return archive::read(kind, source, import);
     }
     let known = import.found.len();
-    for format in formats() {
+    for format in formats(wanted) {
         if let Reads::Bytes { is, read } = format.reads
             && is(head)
         {
@@ -549,20 +573,7 @@ pub(crate) fn import_from(
             lines.advance();
             continue;
         }
-        let (mut found, mut are_bare) = (None, true);
-        lines.strip(|ahead| {
-            found = formats().find_map(|format| match format.reads {
-                Reads::Lines { begins, read } => begins(ahead).then_some((format.name, read)),
-                // Comments before the output of a program are no heading of a table.
-                Reads::BareLines { begins, read } => {
-                    (are_bare && begins(ahead) && !begins_further_down(ahead))
-                        .then_some((format.name, read))
-                }
-                Reads::Bytes { .. } => None,
-            });
-            are_bare = false;
-            found.is_some()
-        })?;
+        let found = begins_here(&mut lines, wanted)?;
         let line = lines.number();
         if let Some((name, read)) = found {
             import.format = name;
