@@ -414,7 +414,7 @@ lab_tests() {
 }
 
 stage_lab() {
-    lab_tests lab boot_once explain explain_arm64 probes cokernels phases search several_cpus python ci
+    lab_tests lab boot_once explain explain_arm64 probes cokernels phases search several_cpus live python ci
     benches/run lab
 }
 
@@ -425,7 +425,7 @@ stage_lab-long() {
 }
 
 stage_lab-cpus() {
-    lab_tests --long several_cpus worst_of_two_cpus
+    lab_tests --long several_cpus worst_of_two_cpus live
 }
 
 stage_guests() {

@@ -197,12 +197,14 @@ impl Minute {
 fn sheet(now: &[LoadNow], elapsed: Duration, length: Option<Nanos>, minute: &Minute) -> Sheet {
     let row = |(load, minute): (&LoadNow, &VecDeque<Option<f64>>)| Row {
         text: line(load),
+        name: shortened(&load.spec),
         charts: Some(Charts {
             histogram: None,
-            title: "CPU use in each second of the last minute, %",
+            title: "CPU use in each second of the last minute, %, and what was asked for",
             minute: minute.iter().copied().collect(),
             steps: SECONDS,
             full: Some(100.0),
+            asked: load.requested,
         }),
     };
     Sheet {
@@ -252,6 +254,7 @@ mod tests {
         assert!(sheet.rows[0].text.starts_with(" cpu@50%  "), "{:?}", sheet.rows[0]);
         let charts = sheet.rows[0].charts.as_ref().unwrap();
         assert_eq!((charts.minute.len(), charts.steps), (SECONDS, SECONDS));
+        assert_eq!((sheet.rows[0].name.as_str(), charts.asked), ("cpu@50%", Some(50.0)));
         assert_eq!((charts.minute[0], charts.minute[59]), (Some(10.0), Some(69.0)));
     }
 }

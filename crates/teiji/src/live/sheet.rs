@@ -45,6 +45,8 @@ pub struct Sheet {
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     pub text: String,
+    /// In the titles of its charts.
+    pub name: String,
     /// None: there is nothing to chart.
     pub charts: Option<Charts>,
 }
@@ -61,6 +63,8 @@ pub struct Charts {
     pub steps: usize,
     /// What the chart reaches to at least, so that a percentage is one.
     pub full: Option<f64>,
+    /// What was asked for, of these values.
+    pub asked: Option<f64>,
 }
 
 /// A run's, under a line such as how far its plan is.
@@ -68,6 +72,7 @@ pub fn of_run(progress: &Progress, heading: Option<String>) -> Sheet {
     let rows: Vec<Row> = (progress.threads.iter().enumerate())
         .map(|(index, thread)| Row {
             text: thread_line(index, thread),
+            name: format!("thread {index}"),
             charts: thread.history.as_ref().map(of_history),
         })
         .collect();
@@ -95,6 +100,7 @@ fn of_history(history: &History) -> Charts {
         minute: history.worst.iter().map(|worst| worst.map(micros)).collect(),
         steps: QUARTERS,
         full: None,
+        asked: None,
     }
 }
 
@@ -144,7 +150,7 @@ fn spikes(progress: &Progress) -> (String, Vec<String>) {
             |cause: &&LiveCause| (cause.thread, cause.activation) == (*index, spike.activation);
         let cause = causes.map(|causes| cause(causes.iter().find(is_its))).unwrap_or_default();
         format!(
-            "{:>9.1} s  thread {index:<3} {:>10.1} µs  {cause}",
+            "{:>7.1} s  thread {index:<2} {:>9.1} µs  {cause}",
             spike.at_ns.0 as f64 / 1e9,
             micros(spike.latency_ns)
         )
@@ -226,9 +232,9 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "      1.5 s  thread 0         90.0 µs  ",
-                "      1.6 s  thread 1         70.0 µs  ",
-                "      1.7 s  thread 0         60.0 µs  ",
+                "    1.5 s  thread 0       90.0 µs  ",
+                "    1.6 s  thread 1       70.0 µs  ",
+                "    1.7 s  thread 0       60.0 µs  ",
             ]
         );
     }
@@ -263,9 +269,9 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "      1.7 s  thread 0         60.0 µs  not explained yet",
-                "      1.6 s  thread 1         70.0 µs  no account",
-                "      1.5 s  thread 0         90.0 µs  preemption off in slow",
+                "    1.7 s  thread 0       60.0 µs  not explained yet",
+                "    1.6 s  thread 1       70.0 µs  no account",
+                "    1.5 s  thread 0       90.0 µs  preemption off in slow",
             ]
         );
         let (title, lines) = list(None);

@@ -177,3 +177,48 @@ fn size(side: fn(Winsize) -> u16, usual: u16) -> usize {
     let known = rustix::termios::tcgetwinsize(stdout()).map_or(0, side);
     usize::from(if known > 0 { known } else { usual })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use std::ffi::OsStr;
+    use std::fs::OpenOptions;
+    use std::os::unix::ffi::OsStrExt;
+    use std::process::{Command, Stdio};
+
+    /// What the test below starts on a terminal. Of the program nothing is dropped after a panic.
+    #[test]
+    #[ignore = "takes a terminal and panics: started by a_panic_gives_the_terminal_back"]
+    fn panics_on_a_terminal() {
+        std::mem::forget(Taken::take().unwrap());
+        panic!("as asked");
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back() {
+        let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&screen).unwrap();
+        unlockpt(&screen).unwrap();
+        let name = ptsname(&screen, Vec::new()).unwrap();
+        let name = OsStr::from_bytes(name.as_bytes());
+        let terminal = || OpenOptions::new().read(true).write(true).open(name).unwrap();
+        let modes = || {
+            let modes = tcgetattr(&screen).unwrap();
+            (modes.local_modes, modes.input_modes, modes.special_codes[SpecialCodeIndex::VMIN])
+        };
+        let before = modes();
+        let mut child = Command::new("/proc/self/exe");
+        child.args(["--ignored", "--nocapture", "panics_on_a_terminal"]).stderr(Stdio::null());
+        // What is written waits in the terminal, which this side keeps open.
+        let kept = terminal();
+        assert!(!child.stdin(terminal()).stdout(terminal()).status().unwrap().success());
+        let mut bytes = [0; 4096];
+        let read = rustix::io::read(&screen, &mut bytes).unwrap();
+        let text = String::from_utf8_lossy(&bytes[..read]);
+        let taken = text.find(ENTER).expect("the terminal was taken");
+        assert!(text[taken..].contains(LEAVE), "{text:?}");
+        assert_eq!(modes(), before);
+        drop(kept);
+    }
+}

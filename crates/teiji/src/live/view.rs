@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a sheet is drawn on a screen of any size, and what keys change of that. Pure: a sheet and keys
-//! in, cells out.
+//! How a sheet is drawn on a screen of any size, and what keys change of that. Pure: a sheet and
+//! keys in, cells out.
 
 use super::sheet::{Charts, Sheet};
 use ratatui_core::buffer::Buffer;
@@ -161,8 +161,10 @@ impl View {
             (false, false) => "",
         };
         let axes = if self.is_linear { "linear" } else { "log" };
-        let choose = if of.is_empty() { String::new() } else { format!("  ←→ {of}") };
-        format!(" q end the run  p pause  s scale: {axes}{choose} {state}")
+        // Without charts there is nothing to choose.
+        let charts =
+            if of.is_empty() { String::new() } else { format!("  s scale: {axes}  ←→ {of}") };
+        format!(" q end the run  p pause{charts} {state}")
     }
 
     fn draw_sheet(&self, sheet: &Sheet, area: Rect, buffer: &mut Buffer) {
@@ -224,10 +226,13 @@ impl View {
         // One row is all of them.
         let chosen = self.chosen.or_else(|| sheet.all.is_none().then_some(0));
         let (charts, name) = match chosen {
-            Some(row) => (
-                sheet.rows.get(row).and_then(|row| row.charts.as_ref()),
-                format!("{} {row}", sheet.of),
-            ),
+            Some(row) => {
+                let row = sheet.rows.get(row);
+                (
+                    row.and_then(|row| row.charts.as_ref()),
+                    row.map_or("", |row| &row.name).to_owned(),
+                )
+            }
             None => (sheet.all.as_ref(), format!("all {}s", sheet.of)),
         };
         let Some(charts) = charts else { return };
@@ -324,6 +329,17 @@ impl View {
         let left = area.x + LABELS;
         let bars = Rect::new(left, area.y + 1, area.width - LABELS - 1, area.height - 2);
         self.draw_bars(&heights, bars, buffer);
+        if let Some(asked) = charts.asked {
+            let above = as_cells((1.0 - height(asked)).clamp(0.0, 1.0) * f64::from(bars.height));
+            let row = Rect { y: bars.y, width: u16::try_from(wide).unwrap_or(u16::MAX), ..bars };
+            let row = Rect { height: 1, y: row.y + u16::try_from(above).unwrap_or(0), ..row };
+            for column in row.columns() {
+                let cell = buffer.cell_mut(column.as_position());
+                if let Some(cell) = cell.filter(|cell| cell.symbol() == " ") {
+                    cell.set_symbol("─");
+                }
+            }
+        }
         label(buffer, area, 1, &short(largest));
         if area.height > 3 {
             label(buffer, area, area.height - 2, &short(base));
@@ -460,6 +476,7 @@ fn ascii(symbol: &str) -> Option<&'static str> {
         "←" => "<",
         "→" => ">",
         "…" => "~",
+        "─" => "-",
         _ => "?",
     })
 }
@@ -479,7 +496,7 @@ mod tests {
             let mut histogram = Histogram::default();
             latencies.iter().for_each(|(latency, count)| histogram.record_n(*latency, *count));
             let title = "Worst, µs";
-            Charts { histogram: Some(histogram), title, minute, steps: 240, full: None }
+            Charts { histogram: Some(histogram), title, minute, steps: 240, ..Charts::default() }
         };
         let both = [(10_000, 1_000), (1_000_000, 10), (100_000, 1)];
         let minute = vec![Some(10.0), None, Some(1_000.0)];
@@ -490,10 +507,12 @@ mod tests {
             rows: vec![
                 Row {
                     text: "      0    0".into(),
+                    name: "thread 0".into(),
                     charts: Some(charts(&both[..2], minute.clone())),
                 },
                 Row {
                     text: "      1    1".into(),
+                    name: "thread 1".into(),
                     charts: Some(charts(&both[2..], vec![Some(100.0)])),
                 },
             ],
@@ -620,6 +639,27 @@ mod tests {
         };
         assert!(buffer.content.iter().all(plain));
         assert!(!drawn(&view(LOOKS), 80, 24).content.iter().all(plain));
+    }
+
+    /// A line at half of the chart, behind the bars.
+    #[test]
+    fn what_was_asked_for_of_a_load() {
+        let charts = Charts {
+            title: "CPU use",
+            minute: vec![Some(100.0), Some(10.0)],
+            steps: 60,
+            full: Some(100.0),
+            asked: Some(50.0),
+            ..Charts::default()
+        };
+        let row = Row { text: " cpu".into(), name: "cpu@50%".into(), charts: Some(charts) };
+        let mut view = View::new(LOOKS);
+        view.take(Sheet { rows: vec![row], of: "load", ..Sheet::default() });
+        let lines = lines(&drawn(&view, 80, 24));
+        assert_eq!(lines[3], " CPU use: cpu@50%");
+        assert_eq!(lines[4], format!("     100 {:>59}", "█"));
+        assert_eq!(lines[13], format!("         {}█─", "─".repeat(58)));
+        assert_eq!(lines[22], format!("         -60 s{:>55}", "now"));
     }
 
     /// However small or large, and whatever there is to show.

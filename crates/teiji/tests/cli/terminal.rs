@@ -64,6 +64,17 @@ fn progress_is_drawn_and_removed() {
     assert!(before.is_empty() || before.starts_with("No real-time rights"), "{before}");
 }
 
+/// Each of several probes shows how far it is.
+#[test]
+fn progress_of_probes_in_turn() {
+    let _turn = beside_others();
+    let place = TestFolder::new();
+    let words = "measure -i 1ms -d 1s --probe cyclic,spawn -o x";
+    let (code, transcript) = OnTerminal::start(&place, words).end();
+    assert_eq!(code, Some(0), "{transcript}");
+    assert_eq!(transcript.matches("\r\x1b[J").count(), 2, "drawings removed: {transcript:?}");
+}
+
 #[test]
 fn quiet_on_a_terminal() {
     let _turn = beside_others();

@@ -68,7 +68,7 @@ impl GuestObserver for Show {
 
 /// A guest has its figures in itself until it ends.
 fn sheet(how_far: String, running: &[GuestProgress]) -> Sheet {
-    let row = |guest: &GuestProgress| Row { text: line(guest), charts: None };
+    let row = |guest: &GuestProgress| Row { text: line(guest), ..Row::default() };
     Sheet {
         how_far: how_far.trim_start().to_owned(),
         columns: format!("   {:<40}  {:>6}  stage", "guest", "time"),
