@@ -96,7 +96,7 @@ pub fn of_run(progress: &Progress, heading: Option<String>) -> Sheet {
 fn of_history(history: &History) -> Charts {
     Charts {
         histogram: Some(history.histogram.clone()),
-        title: "Largest latency in each moment of the last minute, µs",
+        title: "Largest latencies of the last minute, µs",
         minute: history.worst.iter().map(|worst| worst.map(micros)).collect(),
         steps: QUARTERS,
         full: None,

@@ -260,7 +260,7 @@ impl View {
         if area.height < MIN_CHART - 1 || area.width <= LABELS + 2 {
             return;
         }
-        let counts = if self.is_linear { "" } else { ", counts on a logarithmic axis" };
+        let counts = if self.is_linear { "" } else { ", logarithmic counts" };
         let title = format!(" Histogram of latencies, µs{counts}: {name}");
         text(buffer, area, 0, &title, self.style(Modifier::BOLD, None));
         let columns = usize::from(area.width - LABELS - 1);
@@ -555,7 +555,7 @@ mod tests {
                 "      0    0",
                 "      1    1",
                 " load cpu",
-                " Histogram of latencies, µs, counts on a logarithmic axis: all threads"
+                " Histogram of latencies, µs, logarithmic counts: all threads"
             ]
         );
         // The most there is in one bin, at the left end of the axis; a tenth of it at the right.

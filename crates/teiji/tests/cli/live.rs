@@ -58,6 +58,18 @@ fn terminated() {
     assert_ended(&place, code, &text, "SIGTERM");
 }
 
+/// The window is closed, or the connection lost: nobody waits for a terminal that is gone.
+#[test]
+fn hung_up() {
+    let _turn = beside_others();
+    let place = TestFolder::new();
+    let output = measuring(&place).close();
+    assert_eq!(output.code, Some(4), "{output:?}");
+    let document = place.document("x.teiji");
+    assert_eq!((document.text("/state"), document.text("/end/name")), ("stopped", "SIGHUP"));
+    place.well("verify x.teiji");
+}
+
 /// The screen is drawn anew in another size, and the keys do what they say.
 #[test]
 fn resized_and_paused() {
