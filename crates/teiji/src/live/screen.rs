@@ -51,7 +51,11 @@ fn draw_until_the_end(drawings: &Receiver<Next>, above: &mut Vec<String>) -> io:
         loop {
             match drawings.try_recv() {
                 Ok(Next::Sheet(sheet)) => changed |= view.take(*sheet),
-                Ok(Next::Above(line)) => above.push(line),
+                Ok(Next::Above(line)) => {
+                    view.say(&line);
+                    above.push(line);
+                    changed = true;
+                }
                 Ok(Next::Lines(_)) => {}
                 Err(TryRecvError::Empty) => break,
                 Err(TryRecvError::Disconnected) => return Ok(()),

@@ -8,6 +8,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::terminal::Frame;
 use stats::Histogram;
+use std::collections::VecDeque;
 
 /// What the terminal can show.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +68,8 @@ impl Keys {
 pub struct View {
     looks: Looks,
     sheet: Option<Sheet>,
+    /// What was said for good, the newest line first.
+    said: VecDeque<String>,
     /// Sheets that come are not shown.
     is_paused: bool,
     /// Counts and latencies over time on linear axes.
@@ -77,6 +80,8 @@ pub struct View {
     pub is_ending: bool,
 }
 
+/// Lines of what was said that are kept.
+const MAX_SAID: usize = 100;
 const PLAIN: Style = Style::new();
 /// Columns left of a chart, for its labels.
 const LABELS: u16 = 9;
@@ -92,6 +97,7 @@ impl View {
         View {
             looks,
             sheet: None,
+            said: VecDeque::new(),
             is_paused: false,
             is_linear: false,
             chosen: None,
@@ -106,6 +112,12 @@ impl View {
         }
         self.sheet = Some(sheet);
         true
+    }
+
+    /// Says something in a list that is empty otherwise. It will be said again on the terminal.
+    pub fn say(&mut self, text: &str) {
+        text.lines().rev().for_each(|line| self.said.push_front(format!("   {line}")));
+        self.said.truncate(MAX_SAID);
     }
 
     pub fn press(&mut self, key: Key) {
@@ -186,7 +198,12 @@ impl View {
         line(buffer, &sheet.columns, self.style(Modifier::DIM, None));
 
         let free = area.height.saturating_sub(next_of(sheet) + 1);
-        let shares = Shares::of(sheet, usize::from(free));
+        let list = sheet.list.as_ref().map(|(title, lines)| {
+            let said = self.said.iter().filter(|_| lines.is_empty());
+            (title, lines.iter().chain(said).collect::<Vec<&String>>())
+        });
+        let list_rows = list.as_ref().map_or(0, |(_, lines)| lines.len().max(1) + 1);
+        let shares = Shares::of(sheet, list_rows, usize::from(free));
         let first = self.chosen.unwrap_or(0).saturating_sub(shares.rows.saturating_sub(1));
         for (index, row) in sheet.rows.iter().enumerate().skip(first).take(shares.rows) {
             let is_chosen = self.chosen == Some(index);
@@ -209,12 +226,12 @@ impl View {
             }
         }
 
-        let list = sheet.list.as_ref().filter(|_| shares.list > 0);
+        let list = list.filter(|_| shares.list > 0);
         let list_rows = u16::try_from(shares.list).unwrap_or(0);
         let bottom = area.height.saturating_sub(1 + list_rows);
         if let Some((title, lines)) = list {
             text(buffer, area, bottom, &format!(" {title}"), bold);
-            for (row, line) in (bottom + 1..).zip(lines.iter().take(shares.list - 1)) {
+            for (row, line) in (bottom + 1..).zip(lines.into_iter().take(shares.list - 1)) {
                 text(buffer, area, row, line, PLAIN);
             }
         }
@@ -382,10 +399,9 @@ struct Shares {
 
 impl Shares {
     /// The charts have what is left, half of it at least.
-    fn of(sheet: &Sheet, free: usize) -> Self {
+    fn of(sheet: &Sheet, list: usize, free: usize) -> Self {
         let has_charts = sheet.rows.iter().any(|row| row.charts.is_some());
         let of = |wanted: usize, most: usize| if wanted <= most { wanted } else { most.max(2) - 1 };
-        let list = sheet.list.as_ref().map_or(0, |(_, lines)| lines.len().max(1) + 1);
         if has_charts {
             Shares {
                 rows: of(sheet.rows.len(), free / 4),
@@ -660,6 +676,22 @@ mod tests {
         assert_eq!(lines[4], format!("     100 {:>59}", "█"));
         assert_eq!(lines[13], format!("         {}█─", "─".repeat(58)));
         assert_eq!(lines[22], format!("         -60 s{:>55}", "now"));
+    }
+
+    /// Guests have no charts; what is said of those that have ended stands in the list.
+    #[test]
+    fn what_was_said_for_good() {
+        let list = Some(("Not known yet".to_owned(), Vec::new()));
+        let row = |name: &str| Row { text: format!("   {name}"), ..Row::default() };
+        let mut view = View::new(LOOKS);
+        view.take(Sheet { rows: vec![row("one"), row("two")], list, ..Sheet::default() });
+        view.say("run 1 of 2\n  Worst latency 5 µs");
+        view.say("run 2 of 2");
+        let lines = lines(&drawn(&view, 80, 24));
+        assert_eq!(lines[2..4], ["   one", "   two"]);
+        let said = [" Not known yet", "   run 2 of 2", "   run 1 of 2", "     Worst latency 5 µs"];
+        assert_eq!(lines[19..23], said);
+        assert_eq!(lines[23], " q end the run  p pause");
     }
 
     /// However small or large, and whatever there is to show.
