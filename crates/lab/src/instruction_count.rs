@@ -179,10 +179,9 @@ pub fn run(
     signals: &Signals,
     observer: &mut dyn GuestObserver,
 ) -> Result<(Vec<CommandCost>, Lab), LabError> {
-    let kind = took::of_commands(target, &commands);
-    let task = Task::Execute { commands, time: target.guest.time.into() };
+    let task = Task::Execute { commands: commands.clone(), time: target.guest.time.into() };
     let (output, lab) = session::execute(target, task, expected, signals, observer)?;
-    took::keep(kind, lab.host_ms);
+    took::keep_commands(target, &commands, output.took, output.used);
     let unreadable = |why: String| KernelError::Fetch { name: COSTS.to_owned(), why };
     let files = archive::files(&output.archive).map_err(|error| unreadable(error.to_string()))?;
     let costs =

@@ -102,5 +102,8 @@ pub use stall::{STALL, stall};
 pub use symbols::symbols;
 pub use target::{LabRun, Target};
 pub use timeouts::BOOT_TIMEOUT;
-pub use took::{expected, expected_of_boots, expected_of_commands};
+pub use took::{
+    Expected, Slowdown, expected, expected_again, expected_of_boots, expected_of_commands,
+    expected_to_explain,
+};
 pub use verbs::{EMULATOR_VERB, INIT_VERB};

@@ -11,6 +11,7 @@ use crate::plugin;
 use crate::progress::Stage;
 use crate::results::{Message, Results};
 use crate::timeouts::Timeouts;
+use rustix::process::Pid;
 use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 use system::ScratchFolder;
+use system::usage::process_cpu_time_ns;
 
 /// A kernel that has panicked reboots at once, which ends QEMU; one that cannot reboot is ended
 /// after this.
@@ -33,6 +35,8 @@ pub(crate) struct GuestOutput {
     pub console: Vec<u8>,
     /// How long it took on the host's clock.
     pub took: Duration,
+    /// The CPU time of its emulator.
+    pub used: Duration,
     /// What QEMU's plugin wrote, if it records.
     pub plugin: Option<Vec<u8>>,
 }
@@ -76,6 +80,7 @@ pub(crate) struct Running {
     /// What it had printed when it was saved.
     printed_when_saved: Option<Vec<u8>>,
     started: Instant,
+    used: Duration,
     begun: Option<Instant>,
     panic_seen: Option<Instant>,
     console_read: Instant,
@@ -95,6 +100,7 @@ impl Running {
             continued: false,
             printed_when_saved: None,
             started: now,
+            used: Duration::ZERO,
             begun: None,
             panic_seen: None,
             console_read: now,
@@ -119,6 +125,11 @@ impl Running {
 
     pub(crate) fn elapsed(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// The CPU time of the emulator, as far as it was seen.
+    pub(crate) const fn used(&self) -> Duration {
+        self.used
     }
 
     pub(crate) fn command_line(&self) -> &[String] {
@@ -164,6 +175,8 @@ impl Running {
     }
 
     fn check(&mut self) -> Result<Option<GuestOutput>, BootError> {
+        let used = process_cpu_time_ns(Pid::from_child(&self.process.child));
+        self.used = used.map_or(self.used, Duration::from_nanos);
         // Asked first: what it wrote before it ended is then all there is to read.
         let ended = self.process.child.try_wait().ok().flatten();
         if self.archive.is_none() {
@@ -177,6 +190,7 @@ impl Running {
                 archive,
                 console: self.console(),
                 took: self.elapsed(),
+                used: self.used,
                 plugin: self.plugin_output()?,
             }));
         }

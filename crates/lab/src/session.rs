@@ -77,11 +77,12 @@ pub fn run_each_in_guest<L: GuestObserver>(
         running.retain_mut(|(index, guest)| {
             let Some(result) = guest.poll(&mut shared, observer) else { return true };
             let begun = guest.begun().unwrap_or_else(SystemTime::now);
-            let recorded =
-                result.and_then(|(output, facts)| store(&runs[*index], output, &facts, begun));
-            if let Some(facts) = recorded.as_ref().ok().and_then(|one| one.document.lab.as_ref()) {
-                took::keep(took::of_run(&runs[*index]), facts.host_ms);
-            }
+            let recorded = result.and_then(|(output, facts)| {
+                let (took, used) = (output.took, output.used);
+                let recorded = store(&runs[*index], output, &facts, begun)?;
+                took::keep_run(&runs[*index], took, used);
+                Ok(recorded)
+            });
             done += 1;
             ended(*index, recorded, observer);
             false

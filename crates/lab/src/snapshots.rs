@@ -67,13 +67,13 @@ impl Snapshots {
                 return None;
             }
             let result = running.poll_saved()?;
-            let took = running.elapsed();
+            let (took, used) = (running.elapsed(), running.used());
             let result = result.and_then(|(disk, console)| self.keep(key, about, &disk, console));
             self.making.remove(key);
             let cannot_stop =
                 |error: &BootError| matches!(error.cause, BootFailure::CannotStop { .. });
             if result.as_ref().err().is_none_or(cannot_stop) {
-                took::keep_boot(target, took);
+                took::keep_boot(target, took, used);
             }
             return Some(match result {
                 Err(BootError { cause: BootFailure::TimeSkipped { .. }, .. })

@@ -14,7 +14,7 @@ mod show;
 mod source;
 mod watched;
 
-use crate::commands::lab::{AgainFlags, Show};
+use crate::commands::lab::{AgainFlags, Show, how_long_again, range};
 use crate::commands::run_flags;
 use crate::exit::{CommandResult, DONE, Failure};
 use crate::live::Display;
@@ -96,7 +96,7 @@ pub fn run(args: &Args) -> CommandResult {
     let vmlinux = args.vmlinux.as_deref().map(source::open).transpose()?;
     let target = target(args, &recorded)?;
     if !args.quiet && !args.json {
-        say_how_long(&recorded);
+        say_how_long(&recorded, &target);
     }
     let signals = signals::catch()?;
     let mut show = Show::new(Display::lines(args.quiet || args.json));
@@ -108,12 +108,13 @@ pub fn run(args: &Args) -> CommandResult {
     Ok(DONE)
 }
 
-/// How long the run took when it was recorded, which is all that is known of how long it takes now.
-fn say_how_long(recorded: &Recorded) {
-    if let Some(took) = recorded.document.lab.as_ref().and_then(crate::commands::lab::took) {
+/// How long the run took when it was recorded, and how long it takes to explain it.
+fn say_how_long(recorded: &Recorded, target: &Target) {
+    if let Some((took, again)) = how_long_again(recorded, target) {
         complain!(
-            "The run took {took} when it was recorded.\nTo explain it, it is made twice more. Each \
-             takes longer, as it is watched."
+            "The run took {took} when it was recorded. To explain it, it is made twice\nmore, and \
+             watched: about {}.",
+            range(lab::expected_to_explain(again))
         );
     }
 }

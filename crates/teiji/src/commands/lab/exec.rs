@@ -2,7 +2,7 @@
 //! `teiji lab exec`: programs in a guest, and what they cost.
 
 use super::guest_flags::{self, GuestFlags};
-use super::how_long_commands;
+use super::how_long::how_long_commands;
 use super::show::Show;
 use crate::exit::{CommandResult, EXCEEDED};
 use crate::live::Display;

@@ -3,7 +3,7 @@
 
 use super::guest_flags::AgainFlags;
 use super::show::Show;
-use super::{again_folder, took, why_different};
+use super::{again_folder, how_long_again, range, why_different};
 use crate::commands::anonymise::check_settings_known;
 use crate::exit::{CommandResult, EXCEEDED, Failure};
 use crate::live::Display;
@@ -49,8 +49,13 @@ pub fn run(args: &Args) -> CommandResult {
     for changed in lab::changed_files(facts, &target)? {
         complain!("{name}: {changed}");
     }
-    if let Some(took) = took(facts).filter(|_| !args.quiet) {
-        complain!("{name}: it took {took} when it was recorded.");
+    if !args.quiet
+        && let Some((took, now)) = how_long_again(&recorded, &target)
+    {
+        complain!(
+            "{name}: it took {took} when it was recorded.\nNow it takes about {}.",
+            range(now)
+        );
     }
     let signals = signals::catch()?;
     let scratch = again_folder()?;

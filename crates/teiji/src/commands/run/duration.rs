@@ -4,21 +4,21 @@
 //! where a guest idles and many under a load.
 
 use super::plan_entry::PlanEntry;
-use crate::commands::lab::guests_at_once;
+use crate::commands::lab::{guests_at_once, range};
+use lab::Slowdown;
 use plan::{GuestTime, Nanos, PlannedRun};
 use report::Language;
-
-const SECOND: i64 = 1_000_000_000;
-/// Until a guest has booted and brought its recording out, ns: Debian's kernels, on an idle machine
-/// and on a slow or busy one.
-const BOOT_NS: (i64, i64) = (5 * SECOND, 30 * SECOND);
-/// How many times as long as it measures a guest takes in virtual time: idle, and under a load that
-/// never sleeps.
-const TIMES: (i64, i64) = (1, 10);
+use std::time::Duration;
 
 /// `20 s of measuring on this machine ...; 54.1 min in guests of the lab, here about 1 to 3 h:
 /// ...`.
-pub fn text(points: &[PlanEntry], runs: &[PlannedRun], jobs: Option<u32>) -> String {
+/// How much slower the machine is than an idle one with so many guests is asked of `slowdown`.
+pub fn text(
+    points: &[PlanEntry],
+    runs: &[PlannedRun],
+    jobs: Option<u32>,
+    slowdown: fn(usize) -> Slowdown,
+) -> String {
     let of = |in_lab: bool| {
         runs.iter()
             .map(|run| &points[run.combination])
@@ -35,17 +35,23 @@ pub fn text(points: &[PlanEntry], runs: &[PlannedRun], jobs: Option<u32>) -> Str
         ));
     }
     if of(true).next().is_some() {
-        let at_once = i64::try_from(guests_at_once(jobs, of(true).filter_map(|point| point.time)))
-            .unwrap_or(1);
-        let (min, max) = of(true).map(guest_ns).fold((0_i64, 0_i64), |sum, one| {
-            (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
-        });
+        let jobs = guests_at_once(jobs, of(true).filter_map(|point| point.time));
+        let slowdown = slowdown(jobs);
+        let at_once = u32::try_from(jobs.max(1)).unwrap_or(u32::MAX);
+        // What is not known before is the kernel's to decide, as whose time the guest has.
+        let virtual_time = GuestTime::Virtual { shift: 0 };
+        let guess = |point: &PlanEntry| {
+            slowdown.guess(point.time.unwrap_or(virtual_time), Nanos(point.expected_ns()))
+        };
+        let (least, most) =
+            of(true).map(guess).fold((Duration::ZERO, Duration::ZERO), |sum, one| {
+                (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
+            });
         parts.push(format!(
-            "{} of time in guests of the lab, which take about {} to {} on this machine's clock, \
+            "{} of time in guests of the lab, which take about {} on this machine's clock, \
              {at_once} at once: each boots first, and a load makes its time slow",
             span(measured(true)),
-            span(rounded(min / at_once, 0)),
-            span(rounded(max / at_once, 1))
+            range((least / at_once, most / at_once)),
         ));
     }
     if points.iter().any(PlanEntry::settles) {
@@ -54,27 +60,6 @@ pub fn text(points: &[PlanEntry], runs: &[PlannedRun], jobs: Option<u32>) -> Str
         );
     }
     parts.join("; ")
-}
-
-/// The least and the most that a guest may take, ns.
-fn guest_ns(point: &PlanEntry) -> (i64, i64) {
-    let measured = point.expected_ns();
-    let (min, max) = if point.time == Some(GuestTime::Host) { (1, 1) } else { TIMES };
-    (
-        BOOT_NS.0.saturating_add(measured.saturating_mul(min)),
-        BOOT_NS.1.saturating_add(measured.saturating_mul(max)),
-    )
-}
-
-/// A guess has one digit, at most two: whole seconds up to 20, then tens of them, then whole
-/// minutes; so many units are added to what is cut off.
-fn rounded(ns: i64, up: i64) -> i64 {
-    let unit = match ns / SECOND {
-        ..20 => SECOND,
-        20..120 => 10 * SECOND,
-        _ => 60 * SECOND,
-    };
-    (ns / unit + up) * unit
 }
 
 #[cfg(test)]
@@ -95,7 +80,7 @@ mod tests {
             },
         )
         .unwrap();
-        text(&points, &plan.order.runs(points.len(), 0), Some(2))
+        text(&points, &plan.order.runs(points.len(), 0), Some(2), |_| Slowdown::NONE)
     }
 
     /// 4.8 s of guests' time were seen to take 143 s on a machine of two cores.
@@ -105,12 +90,12 @@ mod tests {
                    '0s'\n[order]\nrepeat = 8\n";
         assert_eq!(
             length_of(lab),
-            "4.8 s of time in guests of the lab, which take about 20 s to 3 min on this machine's \
+            "4.8 s of time in guests of the lab, which take about 6 s to 3 min on this machine's \
              clock, 2 at once: each boots first, and a load makes its time slow"
         );
         let host = lab.replace("samples", "time = 'host'\nsamples");
         // (8 x 30 s + 4.8 s) / 2.
-        assert!(length_of(&host).contains("about 20 s to 3 min"), "{}", length_of(&host));
+        assert!(length_of(&host).contains("about 6 s to 3 min"), "{}", length_of(&host));
     }
 
     #[test]

@@ -5,7 +5,9 @@
 use super::can_begin::{all_can_begin, divided, measurable};
 use super::plan_entry::PlanEntry;
 use super::progress::PlanProgress;
-use crate::commands::lab::{Show, checked, chosen_qemu, guests_at_once, kernel_of, lab_run};
+use crate::commands::lab::{
+    Show, checked, chosen_qemu, guests_at_once, how_long, kernel_of, lab_run,
+};
 use crate::commands::measure;
 use crate::exit::{Failure, in_full};
 use crate::live::{Display, Live};
@@ -221,6 +223,9 @@ impl RunMaker for Maker<'_> {
         let mut one_ended = |index: usize, result: Result<_, LabError>, maker: &mut Self| {
             ended(begun[index], result.map_err(anyhow::Error::from), maker);
         };
+        if !work.display.is_quiet() && !lab_runs.is_empty() {
+            output::complain(&how_long(&lab_runs, at_once));
+        }
         self.show = Show::new(work.display);
         self.are_guests = true;
         lab::run_each_in_guest(&lab_runs, at_once, work.signals, self, &mut one_ended);

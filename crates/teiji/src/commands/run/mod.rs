@@ -29,7 +29,7 @@ use anyhow::{Context, anyhow};
 use can_begin::{all_can_begin, divided, measurable};
 use execute::Work;
 use executor::{Boot, PlanResult, PlannedBoot, RecordingState, ResultsFolder};
-use lab::KernelName;
+use lab::{KernelName, Slowdown};
 use plan::{AUTO_PROBE, PartOfPlan, Plan, PlannedRun, Qemu, Value};
 use plan_entry::PlanEntry;
 use runner::Signals;
@@ -268,7 +268,8 @@ fn dry_run(args: &Args, path: &Path) -> CommandResult {
         of(runs.len() - missing.len(), "recorded"),
     );
     if !will_run.is_empty() {
-        summary += &format!("; {}", duration::text(&points, &will_run, args.jobs));
+        let time = duration::text(&points, &will_run, args.jobs, Slowdown::now);
+        summary += &format!("; {time}");
     }
     text += &output::indented(&summary, 0);
     if plan.order.shuffle && known_seed.is_none() {
