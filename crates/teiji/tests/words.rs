@@ -150,6 +150,13 @@ fn translations_have_each_command_link_and_figure() {
     }
 }
 
+/// A reader finds what it is, how to install it and which command to run within a minute.
+#[test]
+fn readme_stays_short() {
+    let length = read(&root().join("README.md")).chars().count();
+    assert!(length < 7_500, "README.md has {length} characters: what grows belongs into docs/");
+}
+
 /// Where a translation differs from the English in what is the same in every language.
 fn translation_lacks(english: &str, translation: &str) -> Vec<String> {
     let (english, translation) = (parts(english), parts(translation));
