@@ -38,7 +38,12 @@ static MEMORY: system::Allocator = system::Allocator;
 /// Measure and judge wake-up latency on Linux: how late a thread runs after the time it asked to be
 /// woken
 #[derive(Parser)]
-#[command(name = "teiji", version, max_term_width = help::COLUMNS, after_help = exit::CODES)]
+#[command(
+    name = "teiji",
+    version,
+    max_term_width = help::COLUMNS,
+    after_help = format!("{}\n\n{}", help::EXAMPLES, exit::CODES)
+)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
