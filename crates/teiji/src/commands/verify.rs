@@ -34,7 +34,13 @@ pub fn run(args: &Args) -> CommandResult {
                 recorded.document.threads.iter().all(|thread| thread.detail.is_samples());
             let what =
                 if has_samples { "samples" } else { "latencies, of which no samples are known," };
-            say!("{path}: every figure agrees with its {samples} {what} of {threads}");
+            let text = format!("every figure agrees with its {samples} {what} of {threads}");
+            let line = format!("{path}: {text}");
+            if line.chars().count() <= output::WIDTH {
+                say!("{line}");
+            } else {
+                say!("{path}:\n  {text}");
+            }
         } else {
             all_well = false;
             let what = if differences.len() == 1 { "figure disagrees" } else { "figures disagree" };
