@@ -78,7 +78,7 @@ pub(super) fn differing(
 
 /// Where the ns of a recording come from.
 fn time_of(document: &Document) -> &'static str {
-    match TimeKind::from_lab(document.lab.as_ref()) {
+    match TimeKind::from_document(document) {
         TimeKind::Machine => texts::a_real_machine,
         TimeKind::Virtual => texts::the_labs_virtual_time,
         TimeKind::Emulated => texts::the_lab_emulated,

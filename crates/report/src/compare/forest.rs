@@ -181,6 +181,7 @@ mod tests {
     use super::*;
     use crate::compare::Texts;
     use crate::language::InEach;
+    use crate::sections::lab::TimeKind;
     use stats::{Group, compare};
 
     fn drawn(ratios: &[i64]) -> String {
@@ -195,6 +196,7 @@ mod tests {
         let texts = Texts { base, other, ..Texts::default() };
         draw(&Compared {
             comparison,
+            time: TimeKind::Machine,
             quantity: model::Quantity::Latency,
             observed: [true; 2],
             texts: InEach::new(|| texts.clone()),

@@ -13,6 +13,7 @@ use crate::language::{InEach, Language, current_language, in_language, texts, tr
 use crate::overview::Overview;
 use crate::sections::cautions;
 use crate::sections::caveats;
+use crate::sections::lab::TimeKind;
 use crate::sections::verdict::{Headline, fitting};
 use differs::{Differing, differing};
 pub(crate) use differs::{different_quantities, incomparable};
@@ -120,6 +121,7 @@ struct Compared {
     comparison: Comparison,
     /// What both are of. Of jitter, quantiles, maximum and rate are those of its size.
     quantity: Quantity,
+    time: TimeKind,
     /// Whether the quantiles of both groups are latencies that were observed.
     observed: [bool; 2],
     texts: InEach<Texts>,
@@ -229,6 +231,7 @@ impl Compared {
             quantity: both()
                 .next()
                 .map_or_else(Quantity::default, |document| document.probe.quantity),
+            time: TimeKind::of_all(both().map(TimeKind::from_document)),
             observed: [&base.group, &other.group].map(stats::Group::has_observed_quantiles),
             texts,
         })

@@ -5,6 +5,7 @@ use super::{Compared, Texts};
 use crate::format::{self, counted, list, ratio};
 use crate::gate::change;
 use crate::language::{texts, tr};
+use crate::sections::lab::TimeKind;
 use crate::sections::latencies::OrNothing;
 use crate::sections::verdict::fitting;
 use model::Quantity;
@@ -80,10 +81,15 @@ impl Compared {
         tr!(not_compared_why, why = self.reason(why))
     }
 
-    /// A figure in a table. Of jitter, which is less than 1 µs on most machines, with three digits.
+    /// A figure in a table, if it is exact. Of jitter, which is less than 1 µs on most machines,
+    /// with three digits.
     fn micros(&self, ns: i64) -> String {
-        if self.quantity == Quantity::Latency {
-            format::micros(ns)
+        self.micros_on(self.time, ns)
+    }
+
+    fn micros_on(&self, time: TimeKind, ns: i64) -> String {
+        if self.quantity == Quantity::Latency || time == TimeKind::Virtual {
+            time.micros(ns)
         } else {
             format::fine_micros(ns)
         }
@@ -300,7 +306,11 @@ impl Compared {
         let about = self.observed.map(|observed| if observed { "" } else { "~" });
         let mut rows = self.rows_of_spread();
         let value = |about: &str, ns: Option<i64>| {
-            ns.map(|ns| format!("{about}{}", self.micros(ns))).or_nothing()
+            let text = |ns| match about {
+                "" => self.micros(ns),
+                about => format!("{about}{}", self.micros_on(TimeKind::Machine, ns)),
+            };
+            ns.map(text).or_nothing()
         };
         rows.extend(self.comparison.quantiles.iter().map(|one| {
             let prefix = if one.is_significant() { "" } else { texts::not_significant.said() };
@@ -430,6 +440,7 @@ mod tests {
         let texts = || Texts { base: base.into(), other: other.into(), ..Texts::default() };
         Compared {
             comparison: compare(&Group::default(), &Group::default()),
+            time: TimeKind::Machine,
             quantity: Quantity::Latency,
             observed: [true, false],
             texts: crate::language::InEach::new(texts),

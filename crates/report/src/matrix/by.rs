@@ -8,7 +8,7 @@ use super::cell_stats::Figure::{Latency, Overruns};
 use super::cell_stats::{self, CellStats, CellThread, Figures, parts};
 use super::table::Signs;
 use crate::alike::each_once;
-use crate::format::{count, fine_micros, micros};
+use crate::format::count;
 use crate::language::{Language, in_language, texts, tr};
 use crate::sections::latencies::{Figure, NOTHING, OrNothing};
 use crate::terminal::text::{WIDTH, aligned_in_blocks, aligned_width, fit_in_blocks, wrapped};
@@ -295,7 +295,7 @@ impl Matrix {
                     by_thread.then(|| if index == 0 { one.thread() } else { String::new() }),
                 );
                 line.push(figure.name().said().to_owned());
-                let text = |case: Case<'_>| text(&case.figures(), *figure);
+                let text = |case: Case<'_>| text(case, *figure);
                 line.extend(cases.iter().map(|case| case.map(text).or_nothing()));
                 lines.push(line);
             }
@@ -339,11 +339,10 @@ fn caveats(row: &CellStats) -> Option<String> {
     Some(row.in_short().join(texts::comma.said())).filter(|text| !text.is_empty())
 }
 
-fn text(all: &Figures<'_>, figure: cell_stats::Figure) -> String {
+fn text(case: Case<'_>, figure: cell_stats::Figure) -> String {
+    let all = case.figures();
     match figure {
-        // On most machines less than 1 µs.
-        Latency(of) if figure.is_spread() => all.due.text(of, fine_micros),
-        Latency(of) => all.due.text(of, micros),
+        Latency(of) => case.row.in_micros(&all, of),
         _ => all.rounded(figure).map(|n| count(n.unsigned_abs())).or_nothing(),
     }
 }

@@ -17,6 +17,7 @@ use crate::sections::inference::Inference;
 use crate::sections::lab::TimeKind;
 use crate::sections::latencies::{self, Latencies};
 use crate::sections::noise;
+use crate::sections::verdict::granted;
 use judge::{Criterion, Judged, PhaseMaxima, PhaseMaximum};
 use model::{CoKernel, Document, Examined, Quantity, RunIdentity, Thread};
 use plan::{Limit, Nanos};
@@ -75,6 +76,8 @@ pub(super) struct CellStats {
 /// go.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
+    /// What the scheduler granted to the threads of the first run: `SCHED_FIFO 90`.
+    pub(super) scheduling: Option<String>,
     /// Real-time scheduling that was asked for and not granted, or ordinary scheduling that was
     /// asked for.
     pub(super) rights: Option<Caveat>,
@@ -166,11 +169,6 @@ impl Figure {
             Figure::Overruns => texts::late,
             Figure::Skipped => texts::skipped,
         }
-    }
-
-    /// Whether it says how much values vary.
-    pub(super) const fn is_spread(self) -> bool {
-        matches!(self, Figure::Latency(latencies::Figure::Sd | latencies::Figure::PeakToPeak))
     }
 }
 
@@ -268,7 +266,7 @@ impl CellStats {
             self.interval_ns = interval_ns;
             self.quantity = document.probe.quantity;
             self.is_cyclic = document.probe.name == plan::DEFAULT_PROBE;
-            self.kind = Some(TimeKind::from_lab(document.lab.as_ref()));
+            self.kind = Some(TimeKind::from_document(document));
             self.key = MatchKey::from_overview(overview);
         }
         self.interval_ns = self.interval_ns.filter(|ours| Some(*ours) == interval_ns);
@@ -435,6 +433,22 @@ impl CellStats {
         self.stats.figures()
     }
 
+    /// On what time its figures are; of which nothing is recorded, a machine's.
+    pub(super) fn time(&self) -> TimeKind {
+        self.kind.unwrap_or(TimeKind::Machine)
+    }
+
+    /// One of its figures, or of one of its threads, as tables show it.
+    pub(super) fn in_micros(&self, all: &Figures<'_>, figure: latencies::Figure) -> String {
+        use latencies::Figure::{PeakToPeak, Sd};
+        let is_spread = self.is_of_intervals() && matches!(figure, Sd | PeakToPeak);
+        if is_spread && self.time() != TimeKind::Virtual {
+            // Intervals vary by less than 1 µs on most machines.
+            return all.due.text(figure, format::fine_micros);
+        }
+        all.due.in_micros(figure, self.time())
+    }
+
     /// Whether any of its quantiles is not the observed one.
     pub(super) fn is_about(&self) -> bool {
         let is_about =
@@ -487,6 +501,7 @@ impl Texts {
             Caveat::in_full(CaveatKind::RightsDenied, phrase)
         });
         let ordinary = || caveats::of_ordinary(document);
+        self.scheduling = self.scheduling.take().or_else(|| granted(document));
         self.rights = self.rights.take().or(denied).or_else(ordinary);
         if let Some(badly) = caveats::set_up_badly(document) {
             let badly = Caveat::in_full(badly.kind, format::capitalised(&badly.phrase));

@@ -4,11 +4,10 @@
 use super::Matrix;
 use super::cell_stats::{CellStats, CellThread, beside, parts};
 use super::published::PublishedRun;
-use crate::format::{clip, count, counted, exact_micros, fine_micros, micros};
+use crate::format::{clip, count, counted};
 use crate::language::{Language, Text, in_language, texts, tr};
 use crate::page::localised::markdown;
 use crate::paint::Paint;
-use crate::sections::lab::TimeKind;
 use crate::sections::latencies::{Figure, NOTHING, OrNothing};
 use crate::sections::noise;
 use crate::terminal::head;
@@ -362,20 +361,9 @@ fn ours_of(
     let again =
         part.is_some_and(|part| row.threads.first().is_none_or(|first| first.index != part.index));
     let of_row = |text: String| if again { String::new() } else { text };
-    // In virtual time each ns is meant.
-    let is_virtual = row.kind == Some(TimeKind::Virtual);
-    let text = if is_virtual { exact_micros } else { micros };
-    // Intervals vary by less than 1 µs on most machines.
-    let varies = if row.is_of_intervals() && !is_virtual { fine_micros } else { text };
     let all = part.map_or_else(|| row.figures(), CellThread::figures);
-    let figure = |figure| {
-        let text = match figure {
-            Figure::Quantile(_) => micros,
-            Figure::Sd | Figure::PeakToPeak => varies,
-            Figure::Min | Figure::Mean | Figure::Max => text,
-        };
-        all.due.text(figure, text)
-    };
+    let figure = |figure| row.in_micros(&all, figure);
+    let text = |ns| row.time().micros(ns);
     let spread = all.spread().filter(|_| row.runs > 1).map(|(low, high)| match row.identical {
         same if same + 1 == row.runs => tr!(n_identical, n = row.runs),
         _ => format!("{}–{}", text(low), text(high)),

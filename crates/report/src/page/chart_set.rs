@@ -140,7 +140,7 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
 pub(crate) fn table(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> DataTable {
     match chart {
         Chart::Histogram => tables::histogram(series),
-        Chart::Time => tables::time(series),
+        Chart::Time => tables::time(series, all),
         Chart::Exceedance => tables::exceedance(all),
     }
 }

@@ -288,7 +288,7 @@ impl<'r> Page<'r> {
             inference_lead: inference_lead(all, &inferences),
             inferences,
             drawn: ChartSet::overlaid(&series, all),
-            worst: tables::worst(&series),
+            worst: tables::worst(&series, all),
             worst_title: tables::worst_title(series.measured),
             worst_head: tables::worst_head(series.measured),
             worst_unknown: all.iter().any(|one| !judge::knows_order(one.document())),

@@ -3,7 +3,7 @@
 
 use crate::charts::equal_bins::{self, EqualBins};
 use crate::charts::load_course::LoadCourse;
-use crate::charts::series::{Charts, Time};
+use crate::charts::series::{Charts, Series, Time};
 use crate::charts::svg;
 use crate::charts::words::{self, Rarity};
 use crate::format::{self, count, exact_micros, micros};
@@ -11,6 +11,7 @@ use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
 use crate::sections::accounts::{Accounts, cpu_of};
 use crate::sections::columns::Measured;
+use crate::sections::lab::TimeKind;
 use crate::sections::latencies::{Latencies, MANY, NOTHING, OrNothing};
 use crate::sections::loads;
 use plan::Nanos;
@@ -76,6 +77,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
     let mut shown = 0;
     let mut recordings = Vec::new();
     for (place, overview) in all.iter().enumerate() {
+        let kind = TimeKind::of(overview);
         let mut rows = vec![whole(overview)];
         for (thread, statistics) in
             overview.document().threads.iter().zip(&overview.recorded.threads)
@@ -93,7 +95,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
                 name: tr!(thread_2, thread = thread.index),
                 cpu: cpu_of(probe, thread),
                 accounts: accounts(&Accounts::from_thread(thread, probe, statistics)),
-                figures: figures(&Latencies::due(statistics)),
+                figures: figures(&Latencies::due(statistics), kind),
             });
             if statistics.with_skipped.is_some() {
                 rows.push(Row {
@@ -102,7 +104,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
                     name: tr!(as_measured),
                     cpu: String::new(),
                     accounts: empty(),
-                    figures: figures(&Latencies::measured(statistics)),
+                    figures: figures(&Latencies::measured(statistics), kind),
                 });
             }
         }
@@ -131,7 +133,7 @@ fn whole(overview: &Overview<'_>) -> Row {
         name: overview.name.clone(),
         cpu: cpus,
         accounts: accounts(&overview.totals.activations),
-        figures: figures(&overview.due()),
+        figures: figures(&overview.due(), TimeKind::of(overview)),
     }
 }
 
@@ -155,14 +157,14 @@ fn empty() -> Vec<Account> {
 }
 
 /// Of one thread each with its value to the ns, which a browser shows beside it.
-fn figures(of: &Latencies<'_>) -> [Cell; MANY.len()] {
+fn figures(of: &Latencies<'_>, kind: TimeKind) -> [Cell; MANY.len()] {
     MANY.map(|figure| {
         let ns = of.figure(figure).filter(|_| of.observed.is_some());
         Cell {
             key: figure.key(),
             ns: ns.map(|ns| ns.to_string()),
             exact: ns.map_or_else(String::new, |ns| format!("{ns:.1} ns")),
-            text: of.text(figure, micros),
+            text: of.in_micros(figure, kind),
         }
     })
 }
@@ -213,16 +215,23 @@ pub(crate) fn histogram(charts: &Charts) -> DataTable {
 pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
     let rarities: Vec<Vec<Rarity>> = all.iter().map(words::rarities).collect();
     let longest = rarities.iter().max_by_key(|points| points.len()).cloned().unwrap_or_default();
-    let text = |rarity: &Rarity| {
-        let about = if rarity.is_exact { "" } else { "~" };
-        format!("{about}{}", micros(rarity.ns))
+    let text = |rarity: &Rarity, one: &Overview<'_>| {
+        if rarity.is_exact {
+            TimeKind::of(one).micros(rarity.ns)
+        } else {
+            format!("~{}", micros(rarity.ns))
+        }
     };
     let rows = longest.iter().enumerate().map(|(row, Rarity { one_in, .. })| {
-        let cells = rarities.iter().map(|points| points.get(row).map(text).or_nothing());
+        let cells = rarities
+            .iter()
+            .zip(all)
+            .map(|(points, one)| points.get(row).map(|rarity| text(rarity, one)).or_nothing());
         std::iter::once(tr!(n1_in_n, n = count(*one_in))).chain(cells).collect()
     });
     let mut rows: Vec<Vec<String>> = rows.collect();
-    let maxima = all.iter().map(|one| one.totals.judged(one.by_size()).1.map(micros).or_nothing());
+    let max = |one: &Overview<'_>| one.totals.judged(one.by_size()).1;
+    let maxima = all.iter().map(|one| max(one).map(|ns| TimeKind::of(one).micros(ns)).or_nothing());
     rows.push(std::iter::once(tr!(the_worst)).chain(maxima).collect());
     let head = std::iter::once(tr!(latency_at_least_us))
         .chain(all.iter().map(|overview| overview.name.clone()))
@@ -233,11 +242,11 @@ pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
 /// Blocks of time in the table.
 const BLOCKS: usize = 12;
 
-pub(crate) fn time(charts: &Charts) -> DataTable {
+pub(crate) fn time(charts: &Charts, all: &[Overview<'_>]) -> DataTable {
     let mut rows = Vec::new();
     let any_load = charts.recordings.iter().any(|series| !series.loads.drawn.is_empty());
     let any_jitter = charts.recordings.iter().any(|series| series.time.has_jitter());
-    for series in &charts.recordings {
+    for (series, one) in charts.recordings.iter().zip(all) {
         let time: Time = series.time.reduced(BLOCKS);
         let missing = |block: usize| {
             time.missing.iter().find(|(step, _)| *step == block).map_or(0, |(_, n)| *n)
@@ -249,6 +258,7 @@ pub(crate) fn time(charts: &Charts) -> DataTable {
             let seconds = Nanos(time.step_ns).as_secs_f64();
             let from = seconds * block as f64;
             let to = (from + seconds).min(Nanos(series.time.length_ns).as_secs_f64());
+            let micros = |ns| TimeKind::of(one).micros(ns);
             let figure = |value: &Option<i64>| value.map(micros).or_nothing();
             let block_name = format!("{}, {from:.2} – {to:.2} s", series.curve.name);
             let mut row = vec![block_name, figure(min), figure(max)];
@@ -288,8 +298,8 @@ pub(crate) fn worst_head(measured: Measured) -> [&'static str; 5] {
     .map(Text::said)
 }
 
-pub(crate) fn worst(charts: &Charts) -> Vec<WorstTable> {
-    let table = |(place, series): (usize, &crate::charts::series::Series)| WorstTable {
+pub(crate) fn worst(charts: &Charts, all: &[Overview<'_>]) -> Vec<WorstTable> {
+    let table = |(place, (series, one)): (usize, (&Series, &Overview<'_>))| WorstTable {
         name: series.curve.name.clone(),
         colour: place % svg::COLOURS.len(),
         rows: series
@@ -298,7 +308,7 @@ pub(crate) fn worst(charts: &Charts) -> Vec<WorstTable> {
             .map(|worst| {
                 let at = format!("{:.3}", Nanos(worst.since_start_ns).as_secs_f64());
                 [
-                    micros(worst.latency_ns),
+                    TimeKind::of(one).micros(worst.latency_ns),
                     at,
                     worst.cpu.map(|cpu| cpu.to_string()).or_nothing(),
                     worst.thread.to_string(),
@@ -307,5 +317,6 @@ pub(crate) fn worst(charts: &Charts) -> Vec<WorstTable> {
             })
             .collect(),
     };
-    charts.recordings.iter().enumerate().map(table).filter(|table| !table.rows.is_empty()).collect()
+    let each = charts.recordings.iter().zip(all).enumerate();
+    each.map(table).filter(|table| !table.rows.is_empty()).collect()
 }

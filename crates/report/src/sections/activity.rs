@@ -4,7 +4,9 @@
 use crate::format::{self, count, rounded_count};
 use crate::language::{texts, tr};
 use crate::overview::Overview;
+use crate::sections::caveats;
 use crate::sections::events::{self, Delta, Source};
+use model::StolenTime;
 
 pub(crate) struct Activity {
     pub(crate) title: &'static str,
@@ -77,28 +79,31 @@ fn cpu_time(all: &[Overview<'_>]) -> Vec<Row> {
         .into_iter()
         .filter(|row| row.shares.iter().flatten().any(|(_, ms)| *ms > 0) || row.kind == "steal")
         .map(|row| Row {
-            // Time that somebody else took: a hypervisor's guest cannot distinguish it from its own
-            // lateness.
-            cells: row
-                .shares
-                .iter()
-                .map(|share| {
-                    share.map_or_else(not_known, |(percent, ms)| {
-                        time(percent, ms, row.kind == "steal")
-                    })
-                })
-                .collect(),
+            cells: if row.kind == "steal" {
+                all.iter().map(stolen).collect()
+            } else {
+                row.shares.iter().map(|share| share.map_or_else(not_known, time)).collect()
+            },
             description: meaning(&row.kind).to_owned(),
             name: row.kind,
         })
         .collect()
 }
 
-fn time(percent: f64, ms: u64, is_caveat: bool) -> Cell {
+fn time((percent, ms): (f64, u64)) -> Cell {
+    Cell { figure: format!("{percent:.1} %"), beside: format!("{} ms", count(ms)), bad: false }
+}
+
+/// Time that somebody else took, which a hypervisor's guest cannot distinguish from its own
+/// lateness: the figure of its caveat.
+fn stolen(overview: &Overview<'_>) -> Cell {
+    let Some(stolen) = overview.document().steal() else { return not_known() };
+    let worst = stolen.first();
+    let beside = worst.map(|one| tr!(time_on_cpu, time = caveats::time_stolen(one), cpu = one.cpu));
     Cell {
-        figure: format!("{percent:.1} %"),
-        beside: format!("{} ms", count(ms)),
-        bad: is_caveat && ms > 0,
+        figure: format!("{} %", format::share(worst.map_or(0.0, StolenTime::percent))),
+        beside: beside.unwrap_or_default(),
+        bad: worst.is_some(),
     }
 }
 

@@ -427,6 +427,11 @@ mod tests {
             apart(&first, &second)[0],
             "steal time of the measured CPU with most of it: 38.5 % against 0 %"
         );
+        // The table of a page says the same of it.
+        let table = crate::sections::activity::all(&[Overview::new(&second)]);
+        let row = table[0].rows.iter().find(|row| row.name == "steal").unwrap();
+        let cell = &row.cells[0];
+        assert_eq!((cell.figure.as_str(), cell.beside.as_str()), ("38.5 %", "50.0 s on CPU 1"));
         // What was taken from a CPU that nobody measured delayed nothing that was.
         second.document.threads.retain(|thread| thread.cpu == plan::CpuId(0));
         assert!(!of(&second).contains("steal"), "{}", of(&second));

@@ -240,9 +240,8 @@ fn steal(document: &Document) -> Option<Caveat> {
         known.unwrap_or(StolenTime { cpu, stolen_ms: 0, ..most })
     });
     let stolen = here.unwrap_or(most);
-    let time =
-        latency(i64::try_from(stolen.stolen_ms).unwrap_or(i64::MAX).saturating_mul(1_000_000));
-    let (percent, cpu) = (format::share(stolen.percent()), stolen.cpu);
+    let (time, percent) = (time_stolen(&stolen), format::share(stolen.percent()));
+    let cpu = stolen.cpu;
     let (phrase, short) = if stolen.stolen_ms < most.stolen_ms {
         let (other, most) = (most.cpu, format::share(most.percent()));
         (
@@ -280,6 +279,10 @@ fn other_work(document: &Document) -> Option<Caveat> {
         phrase,
         short: tr!(other_work_percent, percent),
     })
+}
+
+pub(crate) fn time_stolen(stolen: &StolenTime) -> String {
+    latency(i64::try_from(stolen.stolen_ms).unwrap_or(i64::MAX).saturating_mul(1_000_000))
 }
 
 /// Real-time scheduling that was asked for and not granted: `SCHED_OTHER instead of SCHED_FIFO 90`.
@@ -414,7 +417,7 @@ pub(crate) fn of_time(kind: TimeKind) -> Option<(CaveatKind, String)> {
 
 /// What the figures are, where they are not those of real-time threads of a machine.
 fn nature(document: &Document) -> Vec<Caveat> {
-    let of_lab = of_time(TimeKind::from_lab(document.lab.as_ref()));
+    let of_lab = of_time(TimeKind::from_document(document));
     let elsewhere = (document.probe.taken_by() == TakenBy::AnotherMachine).then(|| {
         let of_another = imported::caveat(document);
         let phrase = of_another.unwrap_or_else(|| tr!(measured_elsewhere_this_machine));

@@ -2,9 +2,10 @@
 //! The probe of a recording in words, and the figures of its columns that are not judged.
 
 use crate::alike::grouped;
-use crate::format::{count, list, micros};
+use crate::format::{capitalised, count, list};
 use crate::language::{self, texts, tr};
 use crate::overview::Overview;
+use crate::sections::lab::TimeKind;
 use crate::sections::latencies::{FEW, Latencies, OrNothing, Value};
 use crate::sections::rows::Rows;
 use crate::sections::{noise, smis};
@@ -51,7 +52,11 @@ pub(crate) fn rows(all: &[Overview<'_>], max: usize) -> (Vec<ColumnRow>, usize) 
                     recording: overview.name.clone(),
                     name: title(&column.name, column.unit),
                     thread: thread.index,
-                    figures: figures(&Latencies::measured(statistics), column.unit),
+                    figures: figures(
+                        &Latencies::measured(statistics),
+                        column.unit,
+                        TimeKind::of(overview),
+                    ),
                 });
             }
         }
@@ -123,6 +128,8 @@ pub(crate) struct Probes {
     rows: Option<Rows>,
     /// Whether any of them has activations.
     has_activations: bool,
+    /// What they judge, each once.
+    quantities: Vec<Quantity>,
     /// The name of each, and what it judges, in English.
     judged: Vec<(String, String)>,
     /// The names of those of which skipped rows are counted in, and of the others, of which they
@@ -141,6 +148,9 @@ impl Probes {
     pub(crate) fn add(&mut self, probe: &ProbeStatement) {
         self.rows = self.rows.into_iter().chain([probe.rows.into()]).reduce(Rows::and);
         self.has_activations |= probe.rows == RowKind::Activations;
+        if !self.quantities.contains(&probe.quantity) {
+            self.quantities.push(probe.quantity);
+        }
         let one = named(probe);
         let names = &mut self.counting_skipped[usize::from(!probe.judges_overruns())];
         if !names.contains(&one.0) {
@@ -153,11 +163,21 @@ impl Probes {
 
     /// Of which rows a table's latencies are, of which some may be counted in that were skipped.
     pub(crate) fn population(&self, has_skipped: bool) -> String {
+        let name = |quantity: &Quantity| match quantity {
+            Quantity::Latency => texts::latencies.said(),
+            Quantity::Jitter => texts::jitter.said(),
+            Quantity::Interval => texts::intervals.said(),
+        };
+        // What nothing is recorded of would be latencies.
+        let judged =
+            if self.quantities.is_empty() { &[Quantity::Latency] } else { &self.quantities[..] };
+        let what = capitalised(&list(&judged.iter().map(name).collect::<Vec<_>>()));
         match &self.counting_skipped {
-            _ if !has_skipped => tr!(latencies_in_us_measured),
-            [_, as_measured] if as_measured.is_empty() => tr!(latencies_in_us_skipped),
+            _ if !has_skipped => tr!(latencies_in_us_measured, what),
+            [_, as_measured] if as_measured.is_empty() => tr!(latencies_in_us_skipped, what),
             [with_skipped, as_measured] => tr!(
                 latencies_in_us_of_each,
+                what,
                 with_skipped = list(with_skipped),
                 as_measured = list(as_measured)
             ),
@@ -270,9 +290,9 @@ fn title(name: &str, unit: ColumnUnit) -> String {
     }
 }
 
-fn figures(of: &Latencies<'_>, unit: ColumnUnit) -> [String; FEW.len()] {
+fn figures(of: &Latencies<'_>, unit: ColumnUnit, kind: TimeKind) -> [String; FEW.len()] {
     let text = |value: Value| match (value, unit) {
-        (_, ColumnUnit::Nanoseconds) => micros(value.rounded()),
+        (_, ColumnUnit::Nanoseconds) => kind.micros(value.rounded()),
         (Value::Real(mean), ColumnUnit::Count) if mean.abs() < 1_000.0 => format!("{mean:.1}"),
         (_, ColumnUnit::Count) => whole(value.rounded()),
     };

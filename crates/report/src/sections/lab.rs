@@ -2,10 +2,10 @@
 //! What must be shown with every figure from the lab: what its ns are, and what is not in them.
 
 use crate::alike::grouped;
-use crate::format::list;
+use crate::format::{self, list};
 use crate::language::{texts, tr};
 use crate::overview::Overview;
-use model::Lab;
+use model::{Document, Lab};
 
 /// What the ns of one recording are; none for a real machine.
 pub(crate) fn time_of(lab: &Lab) -> String {
@@ -36,13 +36,6 @@ pub(crate) fn times(all: &[Overview<'_>]) -> Vec<String> {
     kinds.into_iter().map(named).collect()
 }
 
-/// Whether all ran in virtual time, where a figure is exact to the ns.
-pub(crate) fn is_virtual(all: &[Overview<'_>]) -> bool {
-    all.iter().all(|overview| {
-        overview.document().lab.as_ref().is_some_and(|lab| lab.ns_per_instruction.is_some())
-    })
-}
-
 /// On what time figures are: no two kinds can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TimeKind {
@@ -54,12 +47,33 @@ pub(crate) enum TimeKind {
 }
 
 impl TimeKind {
-    pub(crate) fn from_lab(lab: Option<&Lab>) -> TimeKind {
-        match lab.map(|lab| lab.ns_per_instruction) {
+    pub(crate) fn from_document(document: &Document) -> TimeKind {
+        match document.lab.as_ref().map(|lab| lab.ns_per_instruction) {
+            // A program in a guest, which is told no more of the lab.
+            None if document.instrument.virtual_time => TimeKind::Virtual,
             None => TimeKind::Machine,
             Some(Some(_)) => TimeKind::Virtual,
             Some(None) => TimeKind::Emulated,
         }
+    }
+
+    pub(crate) fn of(overview: &Overview<'_>) -> TimeKind {
+        TimeKind::from_document(overview.document())
+    }
+
+    /// Of figures beside one another, each ns is meant only where it is of all.
+    pub(crate) fn of_all(mut all: impl Iterator<Item = TimeKind>) -> TimeKind {
+        if all.all(|kind| kind == TimeKind::Virtual) {
+            TimeKind::Virtual
+        } else {
+            TimeKind::Machine
+        }
+    }
+
+    /// µs as tables show them: in virtual time each ns is meant, on a machine the next run is off
+    /// by more than a tenth of a µs.
+    pub(crate) fn micros(self, ns: i64) -> String {
+        if self == TimeKind::Virtual { format::exact_micros(ns) } else { format::micros(ns) }
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -82,7 +96,7 @@ impl TimeKind {
 
 /// For a headline: on what time the figures are; none of a machine.
 pub(crate) fn in_short(all: &[Overview<'_>]) -> Option<&'static str> {
-    in_short_of(all.iter().map(|overview| TimeKind::from_lab(overview.document().lab.as_ref())))
+    in_short_of(all.iter().map(TimeKind::of))
 }
 
 /// The same of kinds alone.
@@ -125,7 +139,6 @@ mod tests {
             recorded("three", Some(Some(1))),
         ];
         let all = Overview::all(&mixed);
-        assert!(!is_virtual(&all));
         let output = times(&all);
         let [first, second] = output.as_slice() else { panic!("{output:?}") };
         assert!(first.starts_with("one and three: Virtual ns"), "{first}");

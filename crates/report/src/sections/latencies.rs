@@ -5,6 +5,7 @@
 
 use crate::format::{self, micros};
 use crate::language::{Text, texts};
+use crate::sections::lab::TimeKind;
 use serde::Serialize;
 use serde_json::{Map, json};
 use stats::{Histogram, Level, Moments, Statistics, Summary};
@@ -229,14 +230,21 @@ impl<'a> Latencies<'a> {
     }
 
     /// A figure as tables show it, in this writing.
-    pub(crate) fn text(&self, figure: Figure, text: fn(i64) -> String) -> String {
+    pub(crate) fn text(&self, figure: Figure, text: impl Fn(i64) -> String) -> String {
         let about = if matches!(figure, Figure::Quantile(_)) { self.about() } else { "" };
         self.rounded(figure).map(|ns| format!("{about}{}", text(ns))).or_nothing()
     }
 
-    /// Those of [`FEW`], µs.
-    pub(crate) fn few(&self) -> [String; FEW.len()] {
-        FEW.map(|figure| self.text(figure, micros))
+    /// A figure as tables show it, µs, with the digits that it is good for: each ns in virtual
+    /// time, but for what only a histogram knows, to within a hundredth.
+    pub(crate) fn in_micros(&self, figure: Figure, kind: TimeKind) -> String {
+        let is_about = matches!(figure, Figure::Quantile(_)) && !self.about().is_empty();
+        if is_about { self.text(figure, micros) } else { self.text(figure, |ns| kind.micros(ns)) }
+    }
+
+    /// Those of [`FEW`].
+    pub(crate) fn few(&self, kind: TimeKind) -> [String; FEW.len()] {
+        FEW.map(|figure| self.in_micros(figure, kind))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::sections::jitter::{self, Spread};
 use crate::sections::lab;
 use crate::sections::missed;
 use crate::terminal::text::columns;
-use model::{End, TakenBy, Thread, Unknown};
+use model::{Document, End, TakenBy, Thread, Unknown};
 use plan::{Length, Nanos, Unit};
 use std::collections::BTreeSet;
 
@@ -216,21 +216,24 @@ fn of_all(all: &[Overview<'_>], of: impl Fn(&Overview<'_>) -> Option<String>) ->
 /// threads took the times.
 fn scheduling(overview: &Overview<'_>) -> Option<String> {
     let document = overview.document();
-    if document.probe.taken_by() != TakenBy::OwnThreads {
-        return None;
-    }
-    let granted = || {
-        let mut granted = each_once(document.threads.iter().map(Thread::granted));
-        let more = granted.len().saturating_sub(1);
-        granted.truncate(1);
-        granted.extend((more > 0).then(|| tr!(n_more, n = more)));
-        (!granted.is_empty()).then(|| list(&granted))
-    };
-    let scheduling = caveats::denied(document).or_else(granted)?;
+    let granted = granted(document);
+    let scheduling = caveats::denied(document).or(granted)?;
     Some(match co_kernel::of(document) {
         Some(core) => tr!(scheduling_on_core, scheduling, core = core.name),
         None => scheduling,
     })
+}
+
+/// `SCHED_FIFO 90`, where this program's threads took the times.
+pub(crate) fn granted(document: &Document) -> Option<String> {
+    if document.probe.taken_by() != TakenBy::OwnThreads {
+        return None;
+    }
+    let mut granted = each_once(document.threads.iter().map(Thread::granted));
+    let more = granted.len().saturating_sub(1);
+    granted.truncate(1);
+    granted.extend((more > 0).then(|| tr!(n_more, n = more)));
+    (!granted.is_empty()).then(|| list(&granted))
 }
 
 fn loads_counted(overview: &Overview<'_>) -> String {

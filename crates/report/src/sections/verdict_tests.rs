@@ -94,6 +94,18 @@ fn virtual_time_is_a_condition_of_the_figure() {
 }
 
 /// Of a stream nothing is known but its times.
+/// A program that measured in a guest by itself said nothing of it.
+#[test]
+fn a_program_in_a_guest_says_that_its_time_is_virtual() {
+    let mut recorded = Synthetic::idle().threads(1).samples(&[4_080]).build();
+    recorded.document.instrument.virtual_time = true;
+    let headline = Headline::new(&Overview::all(&[recorded]));
+    assert_eq!(
+        headline.sentence,
+        "Worst wake-up 4.08 µs, SCHED_FIFO 90, no load added, in virtual time"
+    );
+}
+
 #[test]
 fn of_times_from_elsewhere_neither_scheduling_nor_load_is_said() {
     let mut recorded = idle();

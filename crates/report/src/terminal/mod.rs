@@ -20,7 +20,7 @@ use crate::report::Report;
 use crate::sections::grouped_warnings::GroupedWarning;
 use crate::sections::inference::{self, Message};
 use crate::sections::jitter;
-use crate::sections::lab;
+use crate::sections::lab::{self, TimeKind};
 use crate::sections::latencies::{FEW, Figure, Latencies, OrNothing};
 use crate::sections::loads;
 use crate::sections::rows::Rows;
@@ -185,36 +185,17 @@ const GIVEN_UP: [Text; 5] = [texts::min, texts::mean, texts::on_time_2, texts::p
 
 /// With as many digits as there is room for, in virtual time each ns, and then with fewer columns.
 fn activations(overview: &Overview<'_>) -> Table {
-    let digits = [digits(overview), format::micros];
-    let mut tables = digits.into_iter().map(|text| activations_in(overview, text, format::micros));
+    let kinds = [TimeKind::of(overview), TimeKind::Machine];
+    let mut tables = kinds.into_iter().map(|kind| activations_in(overview, |of| of.few(kind)));
     tables.find(Table::fits).unwrap_or_else(|| {
-        let whole = format::whole_micros;
-        activations_in(overview, whole, whole).fitted(&GIVEN_UP.map(Text::said))
-    })
-}
-
-/// In virtual time each ns is meant.
-fn digits(overview: &Overview<'_>) -> fn(i64) -> String {
-    let is_virtual = lab::is_virtual(std::slice::from_ref(overview));
-    if is_virtual { format::exact_micros } else { format::micros }
-}
-
-/// Figures in these digits; those that only a histogram knows, to within a hundredth, in others.
-fn figures(
-    of: &Latencies<'_>,
-    text: fn(i64) -> String,
-    about: fn(i64) -> String,
-) -> [String; FEW.len()] {
-    FEW.map(|figure| {
-        let is_about = matches!(figure, Figure::Quantile(_)) && !of.about().is_empty();
-        of.text(figure, if is_about { about } else { text })
+        let whole = |of: &Latencies<'_>| FEW.map(|figure| of.text(figure, format::whole_micros));
+        activations_in(overview, whole).fitted(&GIVEN_UP.map(Text::said))
     })
 }
 
 fn activations_in(
     overview: &Overview<'_>,
-    text: fn(i64) -> String,
-    about: fn(i64) -> String,
+    figures: impl Fn(&Latencies<'_>) -> [String; FEW.len()],
 ) -> Table {
     let totals = &overview.totals.activations;
     let accounts_head = [totals.rows().due(), texts::on_time_2, texts::late, texts::skipped];
@@ -223,7 +204,6 @@ fn activations_in(
     let head =
         [texts::thread, texts::cpu].into_iter().chain(accounts_head.into_iter().take(counts));
     let head = head.chain(FEW.map(Figure::name));
-    let figures = |of: &Latencies<'_>| figures(of, text, about);
     let threads = overview.document().threads.iter().zip(&overview.recorded.threads);
     let mut rows: Vec<Vec<String>> = threads
         .map(|(thread, statistics)| {
@@ -303,13 +283,14 @@ fn as_measured(out: &mut String, overview: &Overview<'_>) {
     }
     out.push('\n');
     wrapped(out, "", &tr!(measured_without_skipped_rows, rows = rows_of(overview).plural()));
+    let kind = TimeKind::of(overview);
     let rows = with.iter().map(|(thread, latencies)| {
         let mut row = vec![
             thread.index.to_string(),
             cpu_of(&overview.document().probe, thread),
             count(latencies.count()),
         ];
-        row.extend(figures(latencies, digits(overview), format::micros));
+        row.extend(latencies.few(kind));
         row
     });
     let head = [texts::thread, texts::cpu, texts::count].into_iter().chain(FEW.map(Figure::name));

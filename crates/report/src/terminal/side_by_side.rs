@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several recordings in a terminal, a line each, below what they must not be read without.
 
-use crate::format::{count, exact_micros, micros};
+use crate::format::count;
 use crate::language::{Language, Text, in_language, texts};
 use crate::overview::Overview;
 use crate::paint::Paint;
@@ -9,7 +9,7 @@ use crate::sections::cautions;
 use crate::sections::caveats;
 use crate::sections::columns::Probes;
 use crate::sections::jitter;
-use crate::sections::lab;
+use crate::sections::lab::{self, TimeKind};
 use crate::sections::latencies::{FEW, Figure, OrNothing};
 use crate::terminal::head;
 use crate::terminal::text::{Table, wrapped};
@@ -38,10 +38,7 @@ pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> Str
         .chain(figures.map(Figure::name))
         .map(Text::said)
         .collect();
-    // In virtual time each ns is meant; on a real machine the next run is off by more than a tenth
-    // of a µs.
-    let text = if lab::is_virtual(all) { exact_micros } else { micros };
-    let rows = all.iter().map(|overview| row(overview, &figures, text)).collect();
+    let rows = all.iter().map(|overview| row(overview, &figures)).collect();
     // What the ns of the lab are stands below the table.
     let banners = caveats::banners(recordings);
     let banners = banners.iter().filter(|banner| !banner.kind.is_of_time());
@@ -62,17 +59,13 @@ pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> Str
     out
 }
 
-fn row(overview: &Overview<'_>, figures: &[Figure], text: fn(i64) -> String) -> Vec<String> {
+fn row(overview: &Overview<'_>, figures: &[Figure]) -> Vec<String> {
     let activations = &overview.totals.activations;
     let mut row = vec![overview.name.clone()];
     let counts = [activations.due(), activations.late(), activations.skipped()];
     row.extend(counts.map(|n| n.map(count).or_nothing()));
     let due = overview.due();
-    row.extend(figures.iter().map(|figure| match figure {
-        // Over several threads only the histogram knows, to within a hundredth.
-        Figure::Quantile(_) if !due.about().is_empty() => due.text(*figure, micros),
-        _ => due.text(*figure, text),
-    }));
+    row.extend(figures.iter().map(|figure| due.in_micros(*figure, TimeKind::of(overview))));
     row
 }
 
