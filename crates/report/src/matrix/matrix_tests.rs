@@ -585,9 +585,127 @@ fn the_first_factor_is_reported_where_all_else_is_equal() {
     );
     assert_eq!(
         matrix.headline().sentence,
-        "Worst wake-up 900 µs with no load, prio=20 (the worst of 3 combinations)",
+        "Worst wake-up 900 µs with prio=20, no load (the worst of 3 combinations)",
         "the smallest has no room in 90 columns"
     );
+}
+
+/// The worst was named by its figure alone, where all its names were too long for one line.
+#[test]
+fn the_headline_names_what_it_was_measured_under() {
+    let text = |text: &str| Some(text.to_owned());
+    let kernels = ["debian:amd64=6.1.0-56", "debian:rt-amd64=6.1.0-56"];
+    let loads = ["none", "hackbench"];
+    let all = kernels.iter().flat_map(|kernel| loads.map(|load| (*kernel, load)));
+    let rows = all.flat_map(|(kernel, load)| {
+        [("other", "none"), ("fifo", "49")]
+            .map(|(policy, prio)| [kernel, policy, prio, load].map(text).to_vec())
+    });
+    let factors = ["kernel", "policy", "prio", "load"].map(str::to_owned).to_vec();
+    let mut matrix = Matrix::new(None, factors, rows);
+    let add = |matrix: &mut Matrix, row: usize, policy, prio, max| {
+        let mut recorded = Synthetic::idle().threads(1).samples(&[max]).in_lab(Some(1)).build();
+        recorded.document.threads[0].scheduling = plan::Scheduling { policy, prio };
+        matrix.add(row, 1, recorded);
+    };
+    for row in 0..8 {
+        let (policy, prio) =
+            if row % 2 == 0 { (plan::Policy::Other, None) } else { (plan::Policy::Fifo, Some(49)) };
+        add(&mut matrix, row, policy, prio, 20_000 + i32::try_from(row).unwrap());
+    }
+    add(&mut matrix, 6, plan::Policy::Other, None, 31_600_000);
+    assert_eq!(
+        matrix.headline().sentence,
+        "Worst wake-up 31.6 ms with SCHED_OTHER, hackbench, debian:rt-amd64, in virtual time"
+    );
+}
+
+/// Who asked for real-time scheduling and was denied it had the worst, and nothing said so.
+#[test]
+fn the_headline_names_the_scheduling_in_force() {
+    let rows = ["fifo", "rr"].map(|policy| vec![Some(policy.to_owned())]);
+    let mut matrix = Matrix::new(None, vec!["policy".into()], rows.into_iter());
+    let mut denied = Synthetic::idle().threads(1).samples(&[1_090_000_000]).build();
+    denied.document.threads[0].scheduling =
+        plan::Scheduling { policy: plan::Policy::Other, prio: None };
+    matrix.add(0, 1, denied);
+    matrix.add(1, 1, Synthetic::idle().threads(1).samples(&[20_000]).build());
+    let sentence = matrix.headline().sentence;
+    assert!(
+        sentence.starts_with("Worst wake-up 1.09 s with SCHED_OTHER (the worst of 2 combinations)"),
+        "{sentence}"
+    );
+}
+
+/// One of them had three lines.
+#[test]
+fn caveats_are_a_line_each_and_the_rest_is_below_the_table() {
+    let rows = ["none", "busy"].map(|load| vec![Some(load.to_owned())]);
+    let mut matrix = Matrix::new(None, vec!["load".into()], rows.into_iter());
+    matrix.add(0, 1, Synthetic::idle().threads(1).samples(&[20_000]).build());
+    let lacks = "the probe rtc cannot measure here: there is no /dev/rtc0";
+    let next = "It takes a real-time clock: CONFIG_RTC_INTF_DEV";
+    matrix.left_out = vec![format!("{lacks}. {next}"); 9];
+    let boots = vec!["kernel=one".to_owned(), "kernel=two".to_owned()];
+    matrix.boots_missing = BootsMissing { boots, runs: 54 };
+    let text = matrix.text(English);
+    let head = text.split("\n\n").nth(1).unwrap();
+    assert_eq!(
+        head,
+        format!(
+            "✗ 54 runs of the plan without a recording, including all runs of 2 boots\n✗ 9 runs \
+             left out: {lacks}"
+        ),
+        "{text}"
+    );
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for below in [format!("9 runs left out: {lacks}. {next}"), "teiji run --here PLAN".into()] {
+        assert!(text.contains(&below), "{text}");
+    }
+}
+
+/// Jitter was called latency below the table.
+#[test]
+fn what_the_columns_are_is_said_below_them() {
+    let loads = ["none", "busy"].map(|load| vec![Some(load.to_owned())]);
+    let mut matrix = Matrix::new(None, vec!["load".into()], loads.into_iter());
+    matrix.add(0, 1, jitter(&[-300, 0, 300]));
+    matrix.add(1, 1, jitter(&[-9_000, 0, 300]));
+    for text in [matrix.text(English), matrix.markdown(English)] {
+        assert!(text.contains("\nJitter in µs, as measured."), "{text}");
+        assert!(!text.contains("Latencies"), "{text}");
+    }
+}
+
+/// In virtual time each ns is meant: of one run a quantile as much as the largest.
+#[test]
+fn exact_figures_have_three_decimals_in_all_tables() {
+    let made = |title: &str, threads: u32| {
+        let samples = [4_181, 5_182, 6_183];
+        let one = Synthetic::idle().threads(threads).samples(&samples).title(title);
+        one.in_lab(Some(1)).build()
+    };
+    let loads = ["none", "busy"].map(|load| vec![Some(load.to_owned())]);
+    let mut matrix = Matrix::new(None, vec!["load".into()], loads.into_iter());
+    matrix.add(0, 1, made("one", 1));
+    // Of two threads only the histogram knows.
+    matrix.add(1, 1, made("two", 2));
+    let by = matrix.by("load", English).unwrap();
+    for text in [matrix.text(English), matrix.markdown(English), by] {
+        assert!(text.contains(" 5.182") && text.contains(" 6.183"), "{text}");
+        assert!(text.contains("~5.2"), "{text}");
+    }
+    let recorded = made("one", 1);
+    let all = std::slice::from_ref(&recorded);
+    let options = crate::ChartOptions::default();
+    let report = crate::Report::new(all, &[], &options);
+    for text in [
+        crate::threads_markdown(all, English),
+        report.markdown("teiji report", None, English),
+        report.html("teiji report", English),
+    ] {
+        assert!(text.contains("5.182") && !text.contains("5.2 "), "{text}");
+    }
 }
 
 #[test]

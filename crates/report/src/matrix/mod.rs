@@ -310,22 +310,25 @@ impl Matrix {
     /// What distinguishes a combination from the others: `debian:amd64=6.1.0-56, interval=500us,
     /// mem-alloc@100%`. Kernels and loads are known by their looks.
     fn name(&self, row: &CellStats) -> String {
-        let has_policy = self.varied.iter().any(|factor| self.factors[*factor].name == "policy");
-        let named = |factor: &usize| {
-            let (key, value) = (self.factors[*factor].name.as_str(), self.value(row, *factor)?);
-            match (key, value) {
-                ("load", "none") => Some(tr!(no_load)),
-                // Its policy says that it has none.
-                ("prio", "none") => (!has_policy).then(|| tr!(no_priority)),
-                ("kernel" | "load", value) if value != "none" => Some(value.to_owned()),
-                (key, value) => Some(format!("{key}={value}")),
-            }
-        };
-        let values: Vec<String> = self.varied.iter().filter_map(named).collect();
+        let values: Vec<String> =
+            self.varied.iter().filter_map(|factor| self.named(row, *factor)).collect();
         match values.as_slice() {
             [] if self.rows.len() > 1 => tr!(settings_of_measure),
             [] => tr!(all_runs),
             values => values.join(texts::comma.said()),
+        }
+    }
+
+    /// The part of that name that one factor has; none where it says nothing.
+    fn named(&self, row: &CellStats, factor: usize) -> Option<String> {
+        let has_policy = self.varied.iter().any(|factor| self.factors[*factor].name == "policy");
+        let (key, value) = (self.factors[factor].name.as_str(), self.value(row, factor)?);
+        match (key, value) {
+            ("load", "none") => Some(tr!(no_load)),
+            // Its policy says that it has none.
+            ("prio", "none") => (!has_policy).then(|| tr!(no_priority)),
+            ("kernel" | "load", value) if value != "none" => Some(value.to_owned()),
+            (key, value) => Some(format!("{key}={value}")),
         }
     }
 
@@ -413,12 +416,17 @@ impl Matrix {
             let rows = self.rows.iter().filter(|row| row.missing > 0).map(|row| self.name(row));
             let boots = self.boots_missing.boots.iter().map(|boot| tr!(boot_missing, boot));
             let rows = some(boots.chain(rows), "; ");
-            notes.push(tr!(
+            let mut note = tr!(
                 runs_plan_without_recording_rows,
                 runs = counted(self.missing(), texts::n_runs),
                 rows
-            ));
+            );
+            if !self.boots_missing.boots.is_empty() {
+                note += texts::boot_then_run.said();
+            }
+            notes.push(note);
         }
+        notes.extend(self.reasons_in_full());
         if !self.incomplete.is_empty() {
             notes.push(tr!(
                 recordings_incomplete_runs_not,

@@ -214,7 +214,14 @@ impl Matrix {
         }
     }
 
-    /// What became of the plan's own limits, in the worst run of each combination.
+    /// What became of the plan's own limits, in a line: `✗ Fail: 2 of 2 combinations, checked
+    /// against 2 limits`. None where nothing was judged.
+    pub fn verdict(&self, language: Language) -> Option<String> {
+        let line = |view: LimitsView| format!("{} {}", view.sign, view.headline);
+        in_language(language, || self.limits_view().map(line))
+    }
+
+    /// The same with what was seen, in the worst run of each combination.
     fn limits_view(&self) -> Option<LimitsView> {
         let rows = self.rows.iter().filter(|row| !row.judged.is_empty());
         let verdicts: Vec<Verdict> =

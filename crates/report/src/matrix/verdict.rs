@@ -16,7 +16,7 @@ use crate::terminal::head;
 use judge::Verdict;
 use model::Quantity;
 use plan::Limit;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Values of a factor that a sentence has room for.
 const MAX_VALUES: usize = 4;
@@ -137,29 +137,72 @@ impl Matrix {
     }
 
     /// `558 µs with ... (the worst of 54 combinations), 3.75 µs with ... (the best)`, in words that
-    /// become fewer.
+    /// become fewer: the conditions that say least go first.
     fn extremes(&self, latest: &[&CellStats]) -> Vec<String> {
         let [worst, others @ ..] = latest else { return Vec::new() };
         let max = |row: &CellStats| latency(row.extent().unwrap_or(0));
-        let with = |row: &CellStats| {
-            if self.varied.is_empty() {
-                String::new()
-            } else {
-                tr!(with_name, name = self.name(row))
-            }
+        let figure = |row: &CellStats, name: &str| {
+            let with = if name.is_empty() { String::new() } else { tr!(with_name, name) };
+            tr!(max_with, max = max(row), with)
         };
-        let figure = tr!(max_with, max = max(worst), with = with(worst));
-        if others.is_empty() {
-            return vec![figure, max(worst)];
-        }
         let n = count(latest.len() as u64);
-        let of_all = tr!(worst_n_combinations, n);
+        let of_all = [tr!(worst_n_combinations, n), tr!(worst_of_n, n), String::new()];
+        let of_all = if others.is_empty() { &of_all[2..] } else { &of_all[..] };
         // The smallest of what is there as it was asked for: half a run has a small maximum too.
-        let best = others.iter().rev().find(|row| row.is_whole());
-        let best = best.map(|best| tr!(max_with_the_smallest, max = max(best), with = with(best)));
-        let all = best.map(|best| format!("{figure}{of_all}{best}"));
-        let shorter = [format!("{figure}{of_all}"), format!("{}{of_all}", max(worst))];
-        all.into_iter().chain(shorter).collect()
+        let best = others.iter().rev().find(|row| row.is_whole()).map(|best| {
+            let name = self.conditions_of(best)[0].join(texts::comma.said());
+            format!("{}{}", of_all[0], tr!(max_with_the_smallest, figure = figure(best, &name)))
+        });
+        let [full, short] = self.conditions_of(worst);
+        let name = |conditions: &[String]| conditions.join(texts::comma.said());
+        let mut all: Vec<String> =
+            best.map(|best| format!("{}{best}", figure(worst, &name(&full)))).into_iter().collect();
+        for kept in (0..=full.len()).rev() {
+            for of_all in of_all {
+                let with = |all: &Vec<String>| figure(worst, &name(&all[..kept]));
+                all.extend([&full, &short].map(|conditions| with(conditions) + of_all));
+            }
+        }
+        all
+    }
+
+    /// What a combination was measured under, the most telling first, in full and with the kernel
+    /// in short: scheduling in force, load, kernel, then the plan's other factors. What is the same
+    /// in all combinations is not said.
+    fn conditions_of(&self, row: &CellStats) -> [Vec<String>; 2] {
+        let factor = |factor: usize| self.factors[factor].name.as_str();
+        let schedulings =
+            each_once(self.rows.iter().filter_map(|row| row.texts().scheduling.as_ref()));
+        let scheduling = row.texts().scheduling.as_ref().filter(|_| schedulings.len() > 1);
+        let mut varied = self.varied.clone();
+        varied.retain(|place| scheduling.is_none() || !matches!(factor(*place), "policy" | "prio"));
+        varied.sort_by_key(|place| match factor(*place) {
+            "policy" | "prio" => 0,
+            "load" => 1,
+            "kernel" => 2,
+            _ => 3,
+        });
+        let named = |in_short: bool| {
+            let names = varied.iter().filter_map(|place| {
+                let short = self.kernel_in_short(row, *place).filter(|_| in_short);
+                short.map(str::to_owned).or_else(|| self.named(row, *place))
+            });
+            scheduling.cloned().into_iter().chain(names).collect()
+        };
+        [named(false), named(true)]
+    }
+
+    /// `debian:amd64` of `debian:amd64=6.1.0-56`, where no other kernel of the plan is called so.
+    fn kernel_in_short(&self, row: &CellStats, factor: usize) -> Option<&str> {
+        let short = |kernel: &str| kernel.split_once('=').map(|(name, _)| name.to_owned());
+        let (name, _) = self.value(row, factor)?.split_once('=')?;
+        let factor = &self.factors[factor];
+        let alike = factor
+            .values
+            .iter()
+            .flatten()
+            .filter(|kernel| short(kernel).as_deref().unwrap_or(kernel) == name);
+        (factor.name == "kernel" && alike.count() == 1).then_some(name)
     }
 
     /// The caveats, the worst first; the table's notes name each combination.
@@ -189,7 +232,9 @@ impl Matrix {
             let text = match self.boots_missing.boots.len() as u64 {
                 0 => match &self.resumption {
                     Resumption::Possible => tr!(runs_plan_without_recording_run, runs),
-                    Resumption::Lacks(why) => tr!(runs_plan_cannot_be_made, runs, why),
+                    Resumption::Lacks(why) => {
+                        tr!(runs_plan_cannot_be_made, runs, why = first_sentence(why))
+                    }
                 },
                 boots => {
                     let boots = counted(boots, texts::n_boots);
@@ -198,15 +243,9 @@ impl Matrix {
             };
             banners.push(Banner::new(CaveatKind::CutShort, &text));
         }
-        // Unless that is said of all that is missing.
-        let is_said = self.boots_missing.boots.is_empty()
-            && self.missing() > 0
-            && self.resumption != Resumption::Possible;
-        let reasons: BTreeSet<&String> = self.left_out.iter().filter(|_| !is_said).collect();
-        for why in reasons {
-            let n = self.left_out.iter().filter(|known| *known == why).count() as u64;
-            let text = tr!(runs_left_out, runs = counted(n, texts::n_runs), why);
-            banners.push(Banner::new(CaveatKind::CutShort, &text));
+        for (why, n) in self.reasons() {
+            let (runs, why) = (counted(n, texts::n_runs), first_sentence(why));
+            banners.push(Banner::new(CaveatKind::CutShort, &tr!(runs_left_out, runs, why)));
         }
         let mut worst = Vec::new();
         for row in &self.rows {
@@ -236,6 +275,37 @@ impl Matrix {
         }
         banners.sort_by_key(|banner| banner.kind);
         banners
+    }
+
+    /// Why runs were left out, each reason with how many runs it is of; none where that is said of
+    /// all that is missing.
+    fn reasons(&self) -> BTreeMap<&str, u64> {
+        let mut reasons = BTreeMap::new();
+        let is_said = self.boots_missing.boots.is_empty()
+            && self.missing() > 0
+            && self.resumption != Resumption::Possible;
+        for why in self.left_out.iter().filter(|_| !is_said) {
+            *reasons.entry(why.as_str()).or_default() += 1;
+        }
+        reasons
+    }
+
+    /// What has no room in the line of a caveat: whole sentences on what a machine lacks.
+    pub(super) fn reasons_in_full(&self) -> Vec<String> {
+        let is_longer = |why: &str| first_sentence(why) != why;
+        let missing = match &self.resumption {
+            Resumption::Lacks(why)
+                if self.boots_missing.boots.is_empty() && self.missing() > 0 && is_longer(why) =>
+            {
+                let runs = counted(self.missing(), texts::n_runs);
+                Some(tr!(runs_plan_cannot_be_made, runs, why))
+            }
+            _ => None,
+        };
+        let left_out = self.reasons().into_iter().filter(|(why, _)| is_longer(why));
+        let left_out =
+            left_out.map(|(why, n)| tr!(runs_left_out, runs = counted(n, texts::n_runs), why));
+        missing.into_iter().chain(left_out).collect()
     }
 
     /// ` in 2 of 4 combinations`; empty where it is all that were measured.
@@ -325,6 +395,11 @@ impl Matrix {
             }
         })
     }
+}
+
+/// What a machine lacks, without what to do about it.
+fn first_sentence(why: &str) -> &str {
+    why.split_once(". ").map_or(why, |(first, _)| first)
 }
 
 fn on_time(rows: &[CellStats]) -> String {
