@@ -130,7 +130,13 @@ fn published_figures_and_the_page() {
     let text = "[measure]\nsamples = 20\ninterval = '1ms'\n[vary]\nload = ['none', \
                 'cpu@33%']\n[limits]\nmax = '1ns'\n";
     std::fs::write(place.join("plan.toml"), text).unwrap();
-    place.well("run plan.toml -q -o out");
+    let output = place.well("run plan.toml -q -o out").out;
+    assert!(
+        output.contains(
+            "\n✗ Fail: 2 of 2 combinations, checked against 1 limit\nNext: teiji gate out\n"
+        ),
+        "{output}"
+    );
     let json: serde_json::Value =
         serde_json::from_str(&place.well("show out --json --beside published").out).unwrap();
     let sources = |place: usize| -> Vec<String> {
@@ -504,9 +510,9 @@ fn two_boots_in_one_folder() {
     );
     let shown = words(&place.well("show board").out);
     for said in [
-        "2 runs of the plan without a recording, including all runs of 1 boot: boot, then teiji \
+        "✗ 2 runs of the plan without a recording, including all runs of 1 boot",
+        "2 runs of the plan without a recording: boot kernel=9.9.9-vanilla. After booting: teiji \
          run --here PLAN -o DIR",
-        "2 runs of the plan without a recording: boot kernel=9.9.9-vanilla.",
     ] {
         assert!(shown.contains(said), "{shown}");
     }
@@ -905,6 +911,9 @@ fn plans_that_come_along() {
     );
     assert_eq!(place.teiji("plans nosuch").code, Some(2));
 
+    // No line is wider than a terminal.
+    let dry = place.well("run --dry-run --here desktop-4.19").out;
+    assert!(dry.lines().all(|line| line.chars().count() <= 80), "{dry}");
     let dry = place.well("run --here --dry-run toshiba-memory").out;
     assert!(dry.contains("27 runs of 27 combinations"), "{dry}");
     let output = place.teiji("run --dry-run toshibamemory");

@@ -198,7 +198,13 @@ fn one_bad_recording_among_good_ones() {
     let good = original.join("two.teiji").display().to_string();
     let output = place.teiji(&format!("verify x.teiji {good}"));
     assert_eq!(output.code, Some(1));
-    assert!(output.out.contains(&format!("{good}: every figure agrees")), "{output:?}");
+    let words = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(&format!("{good}: every figure agrees")), "{output:?}");
+    // No line is wider than a terminal, unless its path is.
+    let long = format!("{}.teiji", "two-of-a-plan-with-many-factors".repeat(2));
+    std::fs::rename(original.join("two.teiji"), original.join(&long)).unwrap();
+    let output = original.well(&format!("verify {long}"));
+    assert!(output.out.lines().all(|line| line.chars().count() <= 80), "{output:?}");
 }
 
 #[test]

@@ -32,6 +32,7 @@ use executor::{Boot, PlanResult, PlannedBoot, RecordingState, ResultsFolder};
 use lab::{KernelName, Slowdown};
 use plan::{AUTO_PROBE, PartOfPlan, Plan, PlannedRun, Qemu, Value};
 use plan_entry::PlanEntry;
+use report::Language;
 use runner::Signals;
 use settings::points;
 use std::collections::BTreeSet;
@@ -546,6 +547,12 @@ fn execute(
     say!("{done} of {} recorded{but}, in {path}/", counted(runs.len(), "run"));
     if !args.quiet && done > 0 {
         output::say(&output::has_names("teiji anonymise"));
+    }
+    if done > 0 && !limits(folder.path())?.is_empty() {
+        let table = table(folder.path(), TableDetail::Figures);
+        if let Some(verdict) = table.map_err(Failure::run_failed)?.verdict(Language::English) {
+            say!("{verdict}\nNext: {}", command(&[&"gate", &folder.path()]));
+        }
     }
     let again = command(&[&"run", &"--resume", &folder.path()]);
     if let Some(signal) = signal {
