@@ -770,7 +770,8 @@ fn caveats_without_room_stand_below_the_table() {
         "{text}"
     );
     let below = "\ninterval=1500us; policy=fifo, interval=1500us: clocksource changed.\n\
-                 policy=other, interval=1ms: steal 33.3 %.\npolicy=fifo, interval=1ms: steal 50.0 %.\n";
+                 policy=other, interval=1ms: steal 33.3 %.\n\
+                 policy=fifo, interval=1ms: steal 50.0 %.\n";
     assert!(text.contains(below), "{text}");
     let left_out = text.split_once("Not shown in 80 columns: ").unwrap().1;
     assert!(!left_out.split_once("For all").unwrap().0.contains("caveats"), "{text}");
