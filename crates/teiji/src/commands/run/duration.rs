@@ -12,6 +12,7 @@ use std::time::Duration;
 
 /// `20 s of measuring on this machine ...; 54.1 min in guests of the lab, here about 1 to 3 h:
 /// ...`.
+///
 /// How much slower the machine is than an idle one with so many guests is asked of `slowdown`.
 pub fn text(
     points: &[PlanEntry],
