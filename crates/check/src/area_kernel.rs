@@ -35,7 +35,7 @@ fn preemption(machine: &Machine<'_>) -> Option<Seen> {
     if machine.has_co_kernel() {
         return Seen::ok(format!("{model}, beside a co-kernel, which comes first"));
     }
-    let (real_time, found) = (real_time(machine), preemption::words(&model));
+    let (real_time, found) = (real_time(machine), model::preemption_phrase(&model));
     match dynamic_mode(&model) {
         Some("") => hidden(
             machine,

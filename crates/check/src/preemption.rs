@@ -7,10 +7,8 @@ use super::files::Files;
 use super::machine::Machine;
 use host::HostRoot;
 use host::kernel::{self, PREEMPT_DYNAMIC};
-use model::{Phrase, kernel_version, phrase};
+use model::{VOLUNTARY_OR_NONE, kernel_version};
 use std::cell::OnceCell;
-
-const VOLUNTARY_OR_NONE: &str = "voluntary or none";
 
 /// How the kernel of a machine can be preempted, as far as it is known: what a recording has, and
 /// what the checks go by.
@@ -140,20 +138,6 @@ pub(crate) fn configured_model(config: &KernelConfig) -> String {
         }
         Some(model) => model.to_owned(),
         None => VOLUNTARY_OR_NONE.to_owned(),
-    }
-}
-
-/// How the kernel can be preempted, to be said.
-pub(crate) fn words(model: &str) -> Phrase {
-    let mode = model.strip_prefix("PREEMPT_DYNAMIC (").and_then(|mode| mode.strip_suffix(')'));
-    if let Some(mode) = mode.and_then(|mode| mode.strip_suffix(" by default")) {
-        phrase!("preempt-by-default", mode)
-    } else if let Some(mode) = mode.and_then(|mode| mode.strip_prefix("booted with preempt=")) {
-        phrase!("preempt-booted", mode)
-    } else if model == VOLUNTARY_OR_NONE {
-        phrase!("voluntary-or-none")
-    } else {
-        model.into()
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The machine a run was measured on, before and after.
 
+use crate::phrase::Phrase;
 use plan::CpuId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -201,4 +202,22 @@ const OF_THE_PLACE: [&str; 10] = [
 pub fn kernel_arguments(command_line: &str) -> String {
     let key = |word: &&str| !OF_THE_PLACE.contains(&word.split('=').next().unwrap_or_default());
     command_line.split_whitespace().filter(key).collect::<Vec<_>>().join(" ")
+}
+
+/// How a kernel can be preempted where nothing tells the two apart.
+pub const VOLUNTARY_OR_NONE: &str = "voluntary or none";
+
+/// How the kernel can be preempted, to be said.
+pub fn preemption_phrase(preemption: &str) -> Phrase {
+    let mode = preemption.strip_prefix("PREEMPT_DYNAMIC (");
+    let mode = mode.and_then(|mode| mode.strip_suffix(')'));
+    if let Some(mode) = mode.and_then(|mode| mode.strip_suffix(" by default")) {
+        crate::phrase!("preempt-by-default", mode)
+    } else if let Some(mode) = mode.and_then(|mode| mode.strip_prefix("booted with preempt=")) {
+        crate::phrase!("preempt-booted", mode)
+    } else if preemption == VOLUNTARY_OR_NONE {
+        crate::phrase!("voluntary-or-none")
+    } else {
+        preemption.into()
+    }
 }

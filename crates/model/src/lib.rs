@@ -51,7 +51,7 @@ pub use explained::{
 pub use fair_server::{FairServer, kernel_version};
 pub use host_facts::{
     BusyProcess, CpuFacts, EventCounts, Host, HostFacts, LATENCY_ARGUMENTS, Processes, Unreadable,
-    kernel_arguments,
+    VOLUNTARY_OR_NONE, kernel_arguments, preemption_phrase,
 };
 pub use imported::{Imported, Said, Unknown};
 pub use lab::{DefaultCpus, Lab, LabFile, LabKernel, LabQemu, LabSnapshot, QemuOrigin};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Numbers as people read them: µs in tables, three digits in prose, thousands apart.
 
-use crate::language::{Text, filled, texts, tr};
-use model::CoKernel;
+use crate::language::{Language, Text, current_language, filled, texts, tr};
+use model::{CoKernel, HostFacts, Phrase, preemption_phrase};
 use plan::Nanos;
 
 /// A whole number with its thousands apart: `19,998`.
@@ -212,6 +212,21 @@ pub(crate) fn list<T: AsRef<str>>(items: &[T]) -> String {
     }
 }
 
+/// What a check found or advises, in the current language where its phrase is known.
+pub(crate) fn localised_finding(english: &str, phrase: Option<&Phrase>) -> String {
+    match current_language() {
+        Language::English => None,
+        Language::Japanese => phrase.and_then(|phrase| phrase.in_japanese(english)),
+    }
+    .unwrap_or_else(|| english.to_owned())
+}
+
+/// How the kernel can be preempted, in the current language.
+pub(crate) fn preemption(facts: &HostFacts) -> Option<String> {
+    let preemption = facts.preemption.as_deref()?;
+    Some(localised_finding(preemption, Some(&preemption_phrase(preemption))))
+}
+
 /// A co-kernel in a few words: `Cobalt 3.3.1 (ABI revision 19, gravity irq=0 kernel=2000
 /// user=2000)`.
 pub(crate) fn co_kernel(core: &CoKernel) -> String {
@@ -235,6 +250,18 @@ pub(crate) fn named_co_kernel(core: &CoKernel) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// It stood in English among Japanese.
+    #[test]
+    fn preemption_is_said_in_both_languages() {
+        let facts = HostFacts {
+            preemption: Some("PREEMPT_DYNAMIC (none by default)".to_owned()),
+            ..HostFacts::default()
+        };
+        assert_eq!(preemption(&facts), facts.preemption);
+        let japanese = crate::language::in_language(Language::Japanese, || preemption(&facts));
+        assert_eq!(japanese.as_deref(), Some("PREEMPT_DYNAMIC(既定は none)"));
+    }
 
     #[test]
     fn co_kernels() {

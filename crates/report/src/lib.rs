@@ -111,6 +111,11 @@ pub fn warning_text(warning: &Warning, language: Language) -> WarningText {
     in_language(language, || warnings::warning_text(warning))
 }
 
+/// What to know of a file before it is sent, and what takes that out of it.
+pub fn has_names(without: &str, language: Language) -> String {
+    in_language(language, || tr!(file_names_the_machine, without))
+}
+
 /// What was seen, how far off the limit, and what is lacking.
 pub fn judged_in_words(judged: &Judged, language: Language) -> String {
     in_language(language, || gate::judged_in_words(judged))

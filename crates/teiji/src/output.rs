@@ -175,11 +175,6 @@ pub fn counted(n: usize, name: &str) -> String {
     report::counted_in_english(n as u64, name)
 }
 
-/// What to know of a file before it is sent, and what takes that out of it.
-pub fn has_names(without: &str) -> String {
-    format!("It names the machine, its kernel arguments and processes: see {without}")
-}
-
 /// `teiji-20261120-083015.teiji`, UTC; with a number where that exists.
 pub fn new_name(stem: &str, ending: &str) -> PathBuf {
     let time = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();

@@ -349,7 +349,7 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
         parts.extend(host.cpu_model.as_deref().map(|name| format::clip(name, 80)));
         parts
             .extend(host.kernel.as_deref().map(|name| format!("Linux {}", format::clip(name, 80))));
-        parts.extend(host.preemption.as_deref().map(|name| format::clip(name, 80)));
+        parts.extend(format::preemption(host).map(|name| format::clip(&name, 80)));
         // Where they differ in it, each recording's name says it.
         if !co_kernel::differ(&all.iter().map(|one| one.document()).collect::<Vec<_>>()) {
             parts.extend(

@@ -86,7 +86,7 @@ const QUESTIONS: [Question; 21] = [
     fixed(texts::memory, |facts| facts.memory_total_kib.map(mebibytes)),
     fixed(texts::kernel, |facts| facts.kernel.clone()),
     fixed(texts::kernel_version, |facts| facts.kernel_version.clone()),
-    fixed(texts::preemption, |facts| facts.preemption.clone()),
+    fixed(texts::preemption, format::preemption),
     fixed(texts::kernel_command_line, |facts| facts.kernel_command_line.clone()),
     fixed(texts::clock_source, |facts| facts.clocksource.clone()),
     fixed(texts::clock_sources_available, |facts| {

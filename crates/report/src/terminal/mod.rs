@@ -148,9 +148,9 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
     }
     parts.extend(method::length(overview).map(|length| tr!(length_planned, length)));
     parts.push(overview.load_added());
-    let mut machine: Vec<&str> = Vec::new();
-    machine.extend(host.kernel.as_deref());
-    machine.extend(host.preemption.as_deref());
+    let mut machine: Vec<String> = Vec::new();
+    machine.extend(host.kernel.clone());
+    machine.extend(format::preemption(host));
     wrapped(out, "", &parts.join(texts::comma.said()));
     let (scheduling, machine) = (method::granted(document), machine.join(", "));
     let of = match (document.probe.taken_by(), &document.instrument.co_kernel) {

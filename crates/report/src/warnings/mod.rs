@@ -7,8 +7,7 @@
 mod sentences;
 
 use crate::format::clip;
-use crate::language::{Language, current_language};
-use model::{OtherWarning, Phrase, Warning};
+use model::{OtherWarning, Warning};
 pub(crate) use sentences::warning_text;
 use std::fmt;
 
@@ -59,15 +58,6 @@ impl fmt::Display for NextStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.text())
     }
-}
-
-/// What a check found or advises, in the current language where its phrase is known.
-pub(crate) fn localised_finding(english: &str, phrase: Option<&Phrase>) -> String {
-    match current_language() {
-        Language::English => None,
-        Language::Japanese => phrase.and_then(|phrase| phrase.in_japanese(english)),
-    }
-    .unwrap_or_else(|| english.to_owned())
 }
 
 /// What a warning names, without its figures: two of one kind with the same subject are one row of

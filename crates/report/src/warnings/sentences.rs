@@ -2,7 +2,8 @@
 //! What is said of each kind of warning: what it does to the figures, what was seen, what to do.
 
 use super::NextStep::{Advice, Command, Unknown};
-use super::{NextStep, WarningText, localised_finding};
+use super::{NextStep, WarningText};
+use crate::format::localised_finding;
 use crate::format::{count, counted, micros};
 use crate::language::{Language, Text, current_language, texts, tr};
 use model::check_text;

@@ -227,7 +227,7 @@ fn say_after(
 /// What to know before a recording is sent.
 fn say_names(args: &Args) {
     if !args.quiet {
-        output::say(&output::has_names("teiji anonymise"));
+        output::say(&::report::has_names("teiji anonymise", Language::English));
     }
 }
 

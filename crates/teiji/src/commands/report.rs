@@ -98,7 +98,7 @@ pub fn run(mut args: Args) -> CommandResult {
     }
     say!("Report: {}", args.output.display());
     if report.has_names {
-        output::say(&output::has_names("--anonymous"));
+        output::say(&::report::has_names("--anonymous", args.lang));
     }
     Ok(ended(&args.limits, &report.gate))
 }

@@ -167,7 +167,7 @@ pub fn run(args: &Args) -> CommandResult {
         });
         say!("Recordings: {}/", output.display());
         if !quiet {
-            output::say(&output::has_names("teiji anonymise"));
+            output::say(&::report::has_names("teiji anonymise", Language::English));
         }
     }
     worst = worst.max(code(&recordings.iter().collect::<Vec<_>>()));

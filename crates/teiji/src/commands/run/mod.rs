@@ -546,7 +546,7 @@ fn execute(
     let but = if left_out > 0 { format!(", {left_out} left out") } else { String::new() };
     say!("{done} of {} recorded{but}, in {path}/", counted(runs.len(), "run"));
     if !args.quiet && done > 0 {
-        output::say(&output::has_names("teiji anonymise"));
+        output::say(&::report::has_names("teiji anonymise", ::report::Language::English));
     }
     if done > 0 && !limits(folder.path())?.is_empty() {
         let table = table(folder.path(), TableDetail::Figures);
