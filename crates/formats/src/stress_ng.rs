@@ -49,8 +49,8 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     output.say("delay", delay);
     output.thread(0)?.stated.count = Some(samples);
     lines.advance();
-    // Of a distribution: how wide its buckets are, how far they reach, whether that is as far as was
-    // measured, and how many were counted.
+    // Of a distribution: how wide its buckets are, how far they reach, where the last of them ends,
+    // and how many were counted.
     let (mut width, mut reach) = (None, None);
     let mut end_of_last = None;
     let (mut counted, mut percentiles) = (0_u64, Vec::new());

@@ -190,8 +190,16 @@ fn each_format_is_described() {
 #[test]
 fn what_an_output_does_not_say_is_not_shown() {
     let place = TestFolder::new();
-    let text = "# Histogram\n000003 000002\n000009 000001\n# Min Latencies: 00003\n# Avg Latencies: \
-                00005\n# Max Latencies: 00009\n";
+    let lines = [
+        "# Histogram",
+        "000003 000002",
+        "000009 000001",
+        "# Min Latencies: 00003",
+        "# Avg Latencies: 00005",
+        "# Max Latencies: 00009",
+        "",
+    ];
+    let text = lines.join("\n");
     std::fs::write(place.join("open.txt"), text).unwrap();
     let shown = place.well("show open.txt").out;
     assert!(shown.starts_with("Worst latency 9 (unit not stated), "), "{shown}");
@@ -207,10 +215,22 @@ fn what_an_output_does_not_say_is_not_shown() {
 #[test]
 fn a_clean_hwlatdetect_is_a_result() {
     let place = place();
-    let text = "hwlatdetect:  test duration 120 seconds\n   detector: tracer\n   parameters:\n        \
-                Latency threshold: 10us\n        Sample window:      1000000us\n        Sample \
-                width:      500000us\n\nStarting test\ntest finished\nMax Latency: Below \
-                threshold\nSamples recorded: 0\nSamples exceeding threshold: 0\n";
+    let lines = [
+        "hwlatdetect:  test duration 120 seconds",
+        "   detector: tracer",
+        "   parameters:",
+        "        Latency threshold: 10us",
+        "        Sample window:      1000000us",
+        "        Sample width:      500000us",
+        "",
+        "Starting test",
+        "test finished",
+        "Max Latency: Below threshold",
+        "Samples recorded: 0",
+        "Samples exceeding threshold: 0",
+        "",
+    ];
+    let text = lines.join("\n");
     std::fs::write(place.join("clean.txt"), text).unwrap();
     place.well("import clean.txt -o recordings");
     let shown = place.well("show recordings/clean.txt.teiji").out;
