@@ -333,15 +333,17 @@ fn kind(warning: &Warning) -> usize {
 /// Of a recording made before there were phrases, and of one that says something else, the English.
 #[test]
 fn what_a_check_found_is_in_japanese_where_its_phrase_says_so() {
-    let of = |found: &str, said: Option<Phrase>, action: &str, advised: Option<Phrase>| {
-        let mut warning = machine_check("threads-above", Some(action));
-        if let Warning::MachineCheck { found: text, found_phrase, action_phrase, .. } = &mut warning
-        {
-            (*text, *found_phrase, *action_phrase) = (found.to_owned(), said, advised);
-        }
-        let WarningText { message, next_step, .. } = in_japanese(&warning);
-        format!("{message} {next_step}")
-    };
+    let of =
+        |found: &str, said: Option<model::Phrase>, action: &str, advised: Option<model::Phrase>| {
+            let mut warning = machine_check("threads-above", Some(action));
+            if let Warning::MachineCheck { found: text, found_phrase, action_phrase, .. } =
+                &mut warning
+            {
+                (*text, *found_phrase, *action_phrase) = (found.to_owned(), said, advised);
+            }
+            let WarningText { message, next_step, .. } = in_japanese(&warning);
+            format!("{message} {next_step}")
+        };
     let found = phrase!("allows", cpus = phrase!("cpus", list = "2-3"));
     let said = of("allows CPUs 2-3", Some(found.clone()), "cool it", None);
     assert!(said.contains("CPU 2-3 を許可") && said.contains("cool it"), "{said}");
