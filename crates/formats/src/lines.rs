@@ -99,10 +99,19 @@ impl<'f> Lines<'f> {
         let Some(first) = self.ahead.front() else { return Ok(false) };
         let ends = first.char_indices().take(MAX_PREFIX).filter(|(_, letter)| *letter == ' ');
         let ends = ends.map(|(at, _)| at + 1).take(MAX_PLACES);
-        let places: Vec<usize> = std::iter::once(0).chain(ends).collect();
-        for place in places {
-            let prefix: Vec<char> = self.ahead[0][..place].chars().map(shape).collect();
-            let lines: Vec<&str> = self.ahead.iter().map(|line| without(&prefix, line)).collect();
+        let (mut prefix, mut from) = (Vec::new(), 0);
+        // Each place is behind the one before, and so is what is left of each line.
+        let mut left: Vec<Option<&str>> = self.ahead.iter().map(|line| Some(&**line)).collect();
+        let mut lines = Vec::with_capacity(left.len());
+        for place in std::iter::once(0).chain(ends) {
+            let known = prefix.len();
+            prefix.extend(first[from..place].chars().map(shape));
+            from = place;
+            lines.clear();
+            for (left, line) in left.iter_mut().zip(&self.ahead) {
+                *left = left.and_then(|left| behind(&prefix[known..], left));
+                lines.push(left.unwrap_or(line));
+            }
             if is_wanted(&lines) {
                 self.prefix = prefix;
                 return Ok(true);
@@ -187,13 +196,13 @@ const fn shape(letter: char) -> char {
 
 /// The line without what stands before it, where that is of this shape.
 fn without<'l>(prefix: &[char], line: &'l str) -> &'l str {
+    behind(prefix, line).unwrap_or(line)
+}
+
+/// What stands behind the beginning of this shape.
+fn behind<'l>(prefix: &[char], line: &'l str) -> Option<&'l str> {
     let mut rest = line.chars();
-    for expected in prefix {
-        if rest.next().map(shape) != Some(*expected) {
-            return line;
-        }
-    }
-    rest.as_str()
+    prefix.iter().all(|expected| rest.next().map(shape) == Some(*expected)).then_some(rest.as_str())
 }
 
 /// The text of a line: without its end, terminal controls, NULs, and what was drawn over.
