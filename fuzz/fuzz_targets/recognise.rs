@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How an output of another program is known: each line as if nobody knew those before it. Far more of
-//! them a second than `import`, which reads what it knows.
+//! How an output of another program is known: each line as if nobody knew those before it.
 #![no_main]
 
 use formats::recognise;

@@ -39,7 +39,7 @@ pub fn import_in_memory(
 }
 
 /// How many lines an output may begin at, each looked at as if nobody knew those before it. Nothing
-/// is read of any, which takes most of the time.
+/// is read of any.
 ///
 /// # Errors
 /// As [`super::import`], where lines cannot be read.

@@ -176,7 +176,10 @@ mod tests {
     proptest! {
         #[test]
         fn parts_together_are_the_whole(
-            values in proptest::collection::vec(prop_oneof![-50_000..300_000, any::<i32>()], 0..300),
+            values in proptest::collection::vec(
+                prop_oneof![-50_000..300_000, any::<i32>()],
+                0..300,
+            ),
             cut in 0_usize..300,
         ) {
             let (a, b) = values.split_at(cut.min(values.len()));
