@@ -6,28 +6,9 @@
 //! timer's interrupt came late is seen, and why is not.
 
 use crate::events::{Event, NameId, Names, Task, TaskId, What, softirq};
-use crate::watch::Leg;
+use crate::watch::{Leg, Spike};
 use model::{Account, Evidence, Part, PartKind, ProgramThread, Span, Timeline};
-use plan::CpuId;
 use std::collections::HashMap;
-
-/// A latency that is to be explained.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spike {
-    /// The thread's index in the recording.
-    pub thread: usize,
-    /// Its number as the kernel counts.
-    pub number: i64,
-    pub cpu: CpuId,
-    pub activation: u64,
-    /// When it was due, CLOCK_MONOTONIC ns.
-    pub planned: i64,
-    /// When it was made runnable, ns, where that is known without its events; then it is a thread
-    /// of another program.
-    pub woken: Option<i64>,
-    /// When it read the clock or was on a CPU, ns.
-    pub woke: i64,
-}
 
 /// What is known beside events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 use super::*;
 use crate::watch::Window;
+use plan::CpuId;
 
 const OURS: i64 = 42;
 const SPIKE: Spike = Spike {

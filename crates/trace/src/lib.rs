@@ -26,7 +26,7 @@ mod timerlat;
 mod tracefs;
 mod watch;
 
-pub use account::{Beside, Spike, account};
+pub use account::{Beside, account};
 pub use events::{Event, NameId, Names, Recorded, Task, TaskId, What};
 pub use format::{Field, Format, TextField};
 pub use hwlat::Gap;
@@ -37,7 +37,7 @@ pub use session::Session;
 pub use symbols::{forget_addresses, name_functions};
 pub use timerlat::{Context, TimerLatency};
 pub use tracefs::Tracefs;
-pub use watch::{Leg, Watch, Window};
+pub use watch::{Leg, Spike, Watch, Window};
 
 use std::io;
 use std::path::PathBuf;

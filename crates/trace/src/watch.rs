@@ -4,7 +4,6 @@
 //! The kernel keeps the last events of each CPU in memory and overwrites the oldest. Nothing is
 //! read as long as nobody asks for a window of time.
 
-use crate::account::Spike;
 use crate::events::{self, Event, Layout, Names, Recorded, What};
 use crate::{Raw, RawReader, Session, TraceError, Tracefs};
 use plan::CpuId;
@@ -39,6 +38,24 @@ struct Cpu {
     kept: VecDeque<Event>,
     /// From this time on nothing is missing of what is kept, ns.
     complete_from: i64,
+}
+
+/// A latency that is to be explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spike {
+    /// The thread's index in the recording.
+    pub thread: usize,
+    /// Its number as the kernel counts.
+    pub number: i64,
+    pub cpu: CpuId,
+    pub activation: u64,
+    /// When it was due, CLOCK_MONOTONIC ns.
+    pub planned: i64,
+    /// When it was made runnable, ns, where that is known without its events; then it is a thread
+    /// of another program.
+    pub woken: Option<i64>,
+    /// When it read the clock or was on a CPU, ns.
+    pub woke: i64,
 }
 
 /// A while that a thread was on a CPU, or waited for it.
