@@ -86,6 +86,8 @@ const ERROR: f64 = 0.05;
 const MIN_BEYOND: u64 = 7;
 /// From so many runs of each group on, runs are drawn too.
 const MIN_RUNS: usize = 5;
+/// How latencies of two groups depend on one another about a quantile, or why it is not compared.
+type Supported = Result<(Dependence, Dependence), (NotCompared, Side)>;
 /// Where the rate is among the figures of what is drawn: behind the quantiles.
 const RATE: usize = Level::ALL.len();
 
@@ -101,9 +103,9 @@ pub fn compare(base: &Group, other: &Group) -> Comparison {
     let (base_runs, other_runs) = (independent_runs(base), independent_runs(other));
     let (base_blocks, other_blocks) =
         (IndependentBlocks::from_runs(&base_runs), IndependentBlocks::from_runs(&other_runs));
-    let supported = Level::ALL.map(|level| {
-        NotCompared::or_both(base_blocks.dependence(level), other_blocks.dependence(level))
-    });
+    let supported = supported(&base_blocks, &other_blocks);
+    // Of bursts that the median does not show, each lies in a block or two.
+    let bursts = supported[0].err().filter(is_bursts);
     let compared = Level::ALL.into_iter().zip(supported).filter(|(_, supported)| supported.is_ok());
     let limit_ns = compared.clone().next_back().map(|(level, _)| base_blocks.quantile(level));
     let asks_spread = base.threads().chain(other.threads()).all(|thread| !thread.sums.is_empty());
@@ -137,10 +139,27 @@ pub fn compare(base: &Group, other: &Group) -> Comparison {
             rate((&base_blocks, &other_blocks), limit_ns, error, drawn)
         }),
         spread: if asks_spread { compare_spread(base, other, error, between_runs) } else { None },
-        maximum: compare_maxima((base, other), (&base_runs, &other_runs), error),
+        maximum: compare_maxima((base, other), (&base_runs, &other_runs), bursts, error),
         blocks: (base_blocks.count(), other_blocks.count()),
         between_runs,
     }
+}
+
+/// How latencies of either group depend on one another about each of [`Level::ALL`], or why that is
+/// not compared.
+fn supported(base: &IndependentBlocks, other: &IndependentBlocks) -> [Supported; RATE] {
+    let mut bursts = None;
+    Level::ALL.map(|level| {
+        let own = NotCompared::or_both(base.dependence(level), other.dependence(level));
+        // Those further out are of the same bursts, but too few to show it.
+        let supported = bursts.filter(|_| own.is_ok()).map_or(own, Err);
+        bursts = bursts.or(supported.err().filter(is_bursts));
+        supported
+    })
+}
+
+fn is_bursts((why, _): &(NotCompared, Side)) -> bool {
+    matches!(why, NotCompared::FewAbove { .. })
 }
 
 /// One of [`Level::ALL`] of a group, ns: the latency that was observed where that is known, as of
@@ -243,7 +262,7 @@ impl IndependentBlocks {
         let (_, _, dependence) = self.beyond_place(place_of(&self.all, level.rank(total)));
         let independent = dependence.among(above);
         if independent < MIN_BEYOND {
-            return Err(NotCompared::FewAbove { independent, needed: MIN_BEYOND, above });
+            return Err(NotCompared::FewAbove { independent, needed: MIN_BEYOND, above, level });
         }
         Ok(dependence)
     }

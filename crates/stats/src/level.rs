@@ -4,7 +4,7 @@
 use std::fmt;
 
 /// A share between 0 and 1, such as the 9,999 of 10,000 that p99.99 is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Level {
     numerator: u64,
     denominator: u64,

@@ -8,7 +8,8 @@
 //! many come at once (E. J. Gumbel and H. von Schelling, "The distribution of the number of
 //! exceedances", Annals of Mathematical Statistics 21 (1950) 247-262). Bursts that reach into the
 //! next block, and longer memory, show in the correlation of neighbours, and count as that many
-//! fewer blocks.
+//! fewer blocks. A run whose latencies above the median come in a few bursts cannot be cut into
+//! independent blocks.
 
 use crate::Group;
 use crate::blocks::{Block, joined};
@@ -56,10 +57,12 @@ pub struct BlockMaxima {
 }
 
 /// Compares the largest latencies of two groups. `blocks` are those of each by run, joined until
-/// they are independent; `error` is the probability that equal groups are reported as different.
+/// they are independent; `bursts` is why there are none; `error` is the probability that equal
+/// groups are reported as different.
 pub(crate) fn compare_maxima(
     (base, other): (&Group, &Group),
     blocks: (&[Vec<Block>], &[Vec<Block>]),
+    bursts: Option<(NotCompared, Side)>,
     error: f64,
 ) -> MaximumDifference {
     let one_by_one = |group: &Group| {
@@ -69,11 +72,13 @@ pub(crate) fn compare_maxima(
     let left_out = largest_left_out(&first, &second);
     let largest = (above(&first, left_out), above(&second, left_out));
     let (base_ns, other_ns) = (base.max(), other.max());
-    let test = if have_equal_threads(base, other) {
+    let test = if !have_equal_threads(base, other) {
+        Err((NotCompared::Threads, Side::Both))
+    } else if let Some(why) = bursts {
+        Err(why)
+    } else {
         Maxima::of_equal_blocks(blocks)
             .and_then(|(base, other)| test(&base, &other, other_ns > base_ns, error))
-    } else {
-        Err((NotCompared::Threads, Side::Both))
     };
     MaximumDifference { base_ns, other_ns, largest, test }
 }

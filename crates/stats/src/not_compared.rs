@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why two groups of runs are not compared in a figure.
 
+use crate::Level;
 use crate::bootstrap::MIN_BLOCKS;
 use std::mem::discriminant;
 
@@ -15,9 +16,9 @@ pub enum NotCompared {
     FewSamples { samples: u64, needed: u64 },
     /// There are too few independent blocks.
     FewBlocks { blocks: u64, needed: u64 },
-    /// The samples above the quantile, which depend on one another, are worth too few independent
+    /// The samples above this quantile, which depend on one another, are worth too few independent
     /// ones. The further out they are, the less they may depend.
-    FewAbove { independent: u64, needed: u64, above: u64 },
+    FewAbove { independent: u64, needed: u64, above: u64, level: Level },
     /// The largest are all equal.
     Equal,
 }

@@ -75,6 +75,20 @@ fn switching(seed: u64, count: usize) -> Vec<i32> {
     (0..count).map(next).collect()
 }
 
+/// At one of these levels, each as likely as the others, for so many activations on average.
+fn regimes(seed: u64, count: usize, levels: &[f64], length: f64) -> Vec<i32> {
+    let mut numbers = Numbers::new(seed);
+    let mut latencies = Vec::new();
+    while latencies.len() < count {
+        let level = levels[numbers.below(levels.len())];
+        let end = latencies.len() as f64 + 1.0 + length * numbers.exponential();
+        while latencies.len() < count && (latencies.len() as f64) < end {
+            latencies.push(ns(level * (10_000.0 + 5_000.0 * numbers.exponential())));
+        }
+    }
+    latencies
+}
+
 fn group(runs: impl IntoIterator<Item = Vec<i32>>) -> Group {
     let of_run = |latencies: Vec<i32>| vec![Measured::from(&analysis(&latencies))];
     Group { runs: runs.into_iter().map(of_run).collect(), quantiles: None }
@@ -89,8 +103,13 @@ fn different(compared: &Comparison) -> Vec<String> {
     rows
 }
 
-/// Of 1,000 pairs of runs of one process, of these lengths, so few are called different.
-fn equal_runs(what: &str, process: impl Fn(u64, usize) -> Vec<i32>, counts: (usize, usize)) {
+/// Of 1,000 pairs of runs of one process, of these lengths, so few are called different. Of how
+/// many the medians are compared, and of how many the maxima.
+fn call_equal(
+    what: &str,
+    process: impl Fn(u64, usize) -> Vec<i32>,
+    counts: (usize, usize),
+) -> (usize, usize) {
     let mut rows: Vec<String> = Vec::new();
     let (mut pairs, mut medians, mut maxima) = (0, 0, 0);
     for seed in 0..SERIES {
@@ -104,8 +123,16 @@ fn equal_runs(what: &str, process: impl Fn(u64, usize) -> Vec<i32>, counts: (usi
     }
     let names = ["p50", "p90", "p99", "p99.9", "rate", "max"];
     let by_row = names.map(|name| rows.iter().filter(|row| *row == name).count());
-    println!("equal, {what}: {pairs} of {SERIES}; {names:?}: {by_row:?}");
+    println!(
+        "equal, {what}: {pairs} of {SERIES}; {names:?}: {by_row:?}; compared: {medians}, {maxima}"
+    );
     assert!(pairs <= MAX_FALSE, "equal, {what}: {pairs} of {SERIES}; {names:?}: {by_row:?}");
+    (medians, maxima)
+}
+
+/// The same, and nearly all are compared.
+fn equal_runs(what: &str, process: impl Fn(u64, usize) -> Vec<i32>, counts: (usize, usize)) {
+    let (medians, maxima) = call_equal(what, process, counts);
     assert!(medians >= 900 && maxima >= 900, "compared: {medians} medians, {maxima} maxima");
 }
 
@@ -140,6 +167,16 @@ fn equal_runs_of_a_coarse_clock() {
 #[test]
 fn equal_runs_that_switch() {
     equal_runs("slow at times", switching, (COUNT, COUNT));
+}
+
+/// A run is long enough for three or four regimes, and whether these are what the next one has
+/// cannot be said from it.
+#[test]
+fn equal_runs_in_regimes() {
+    let four = |seed, count| regimes(seed, count, &[1.0, 1.0, 1.0, 2.0, 5.0], 6_000.0);
+    call_equal("levels of 1, 2 and 5 for 6,000 at a time", four, (COUNT, COUNT));
+    let two = |seed, count| regimes(seed, count, &[1.0, 1.5], 5_000.0);
+    call_equal("levels of 1 and 1.5 for 5,000 at a time", two, (COUNT, COUNT));
 }
 
 #[test]
@@ -288,12 +325,28 @@ fn a_quantile_of_three_bursts_is_not_compared() {
         group([latencies])
     };
     let compared = compare(&three(1), &three(2));
-    assert_eq!(
-        compared.quantiles[2].ratio,
-        Err((NotCompared::FewAbove { independent: 3, needed: 7, above: 200 }, Side::Both)),
-        "{compared:?}"
-    );
+    let few = NotCompared::FewAbove { independent: 3, needed: 7, above: 200, level: Level::P99 };
+    assert_eq!(compared.quantiles[2].ratio, Err((few, Side::Both)), "{compared:?}");
     assert!(compared.quantiles[1].ratio.is_ok(), "{compared:?}");
+}
+
+/// What the run's level decides is not compared where the level changed too seldom: not the
+/// maximum, and not the quantiles that too few samples are above to show it.
+#[test]
+fn nothing_is_compared_of_runs_in_two_regimes() {
+    let run = |seed| {
+        let mut latencies = exponential(seed, COUNT);
+        latencies[12_000..].iter_mut().for_each(|latency| *latency = 30_000 + *latency * 5);
+        latencies
+    };
+    let compared = compare(&group([run(1)]), &group([exponential(2, COUNT)]));
+    let few = NotCompared::FewAbove { independent: 1, needed: 7, above: 10_000, level: Level::P50 };
+    let refused = [0, 1, 2].map(|place| compared.quantiles[place].ratio);
+    assert_eq!(
+        (refused[0], compared.maximum.test),
+        (Err((few, Side::First)), Err((few, Side::First)))
+    );
+    assert!(refused.iter().all(Result::is_err) && compared.rate.is_none(), "{compared:?}");
 }
 
 #[test]

@@ -59,17 +59,19 @@ impl Compared {
             NotCompared::FewBlocks { blocks, needed } => {
                 of_needed(counted(blocks, texts::n_independent_blocks), count(needed))
             }
-            NotCompared::FewAbove { independent, needed, .. } if side == Side::BothAtMost => {
+            NotCompared::FewAbove { independent, needed, level, .. }
+                if side == Side::BothAtMost =>
+            {
                 let independent = counted(independent, texts::n_independent_samples);
-                of_needed(tr!(independent_above_it, independent), count(needed))
+                of_needed(tr!(independent_above_level, independent, level), count(needed))
             }
-            NotCompared::FewAbove { independent, needed, above } => {
+            NotCompared::FewAbove { independent, needed, above, level } => {
                 let independent = counted(independent, texts::n_independent_samples);
                 let above = count(above);
                 let what = if side == Side::Both {
-                    tr!(above_of_each_worth_independent, above, independent)
+                    tr!(above_of_each_worth_independent, above, level, independent)
                 } else {
-                    tr!(above_worth_independent, above, whose, independent)
+                    tr!(above_worth_independent, above, whose, level, independent)
                 };
                 tr!(of_needed, what, needed = count(needed))
             }
@@ -420,7 +422,7 @@ fn times(rate: &RateDifference) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stats::{Group, compare};
+    use stats::{Group, Level, compare};
 
     #[test]
     fn a_ratio_that_shows_as_nothing_is_no_bound() {
@@ -523,7 +525,10 @@ mod tests {
         let why = [
             (NotCompared::NoSamples, Side::Second),
             (NotCompared::FewBlocks { blocks: 7, needed: 16 }, Side::First),
-            (NotCompared::FewAbove { independent: 1, needed: 7, above: 300 }, Side::Second),
+            (
+                NotCompared::FewAbove { independent: 1, needed: 7, above: 300, level: Level::P99 },
+                Side::Second,
+            ),
             (NotCompared::FewSamples { samples: 990, needed: 1_000 }, Side::Both),
         ];
         for (quantile, why) in quantiles.iter_mut().zip(why) {
@@ -540,8 +545,8 @@ mod tests {
                 "at most 990 samples of each, 1,000 needed",
             ),
             (
-                NotCompared::FewAbove { independent: 3, needed: 7, above: 300 },
-                "at most 3 independent samples above it of each, 7 needed",
+                NotCompared::FewAbove { independent: 3, needed: 7, above: 300, level: Level::P99 },
+                "at most 3 independent samples above p99 of each, 7 needed",
             ),
         ];
         for (why, expected) in reasons {
@@ -572,8 +577,8 @@ mod tests {
                     "p99",
                     "12,900.0",
                     "~23.0",
-                    "not compared: the 300 samples of busy above it come in bursts and are worth 1 \
-                     independent sample, 7 needed"
+                    "not compared: the 300 samples of busy above p99 come in bursts and are worth \
+                     1 independent sample, 7 needed"
                 ),
                 row(
                     "p99.9",
