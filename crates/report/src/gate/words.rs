@@ -230,25 +230,44 @@ pub(crate) fn change(lower: f64, upper: f64) -> String {
     let percent = |ratio: f64| ((ratio - 1.0).abs() * 100.0).round();
     let side = |ratio: f64| match ratio {
         ratio if percent(ratio) < 1.0 => tr!(the_same),
-        ratio if ratio < 1.0 => tr!(n_percent_lower, n = percent(ratio)),
+        ratio if ratio < 1.0 => tr!(n_percent_lower, n = percent_lower(ratio)),
         ratio if ratio < TIMES => tr!(n_percent_higher, n = percent(ratio)),
         ratio => tr!(n_times_as_high, n = at_scale(ratio)),
     };
     let (low, high) = (percent(lower), percent(upper));
     match (lower < 1.0, upper < 1.0) {
         _ if low < 1.0 && high < 1.0 => tr!(same_1_percent),
-        (true, true) if low == high => tr!(n_percent_lower, n = low),
+        (true, true) if percent_lower(lower) == percent_lower(upper) => {
+            tr!(n_percent_lower, n = percent_lower(lower))
+        }
         (false, false) if low == high && upper < TIMES => tr!(n_percent_higher, n = low),
         (false, false) if low >= 1.0 && upper >= TIMES && at_scale(lower) == at_scale(upper) => {
             tr!(n_times_as_high, n = at_scale(lower))
         }
-        (true, true) if high >= 1.0 => tr!(low_high_percent_lower, low = high, high = low),
+        (true, true) if high >= 1.0 => {
+            tr!(low_high_percent_lower, low = percent_lower(upper), high = percent_lower(lower))
+        }
         (false, false) if low >= 1.0 && upper < TIMES => tr!(low_high_percent_higher, low, high),
         (false, false) if low >= 1.0 => {
             tr!(low_high_times_high, low = at_scale(lower), high = at_scale(upper))
         }
         _ => tr!(between_low_and_high, low = side(lower), high = side(upper)),
     }
+}
+
+/// By how much a ratio is below 1: `31`, and `99.85` where 100 would say that nothing is left.
+fn percent_lower(ratio: f64) -> String {
+    let percent = (1.0 - ratio) * 100.0;
+    if percent < 99.5 || ratio <= 0.0 {
+        return percent.round().to_string();
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a few digits, two of which are of what is left"
+    )]
+    let digits = (1.0 - (ratio * 100.0).log10().floor()) as usize;
+    format!("{percent:.digits$}")
 }
 
 /// From this ratio on a percentage is harder to read than the ratio.
@@ -285,6 +304,11 @@ mod tests {
             (0.9, 151.4, "between 10 % lower and 151 times as high"),
             (1.5, 4.25, "1.50 to 4.25 times as high"),
             (0.931, 0.934, "7 % lower"),
+            // 21,495.8 against 32.4 µs: "100 % lower" said that nothing was left.
+            (0.001_5, 0.001_52, "99.85 % lower"),
+            (0.001_5, 0.01, "99 to 99.85 % lower"),
+            (0.000_015, 1.2, "between 99.9985 % lower and 20 % higher"),
+            (0.0, 0.5, "50 to 100 % lower"),
             (1.068, 1.072, "7 % higher"),
             (27.1, 27.4, "27 times as high"),
         ] {
