@@ -9,6 +9,7 @@ use crate::sections::co_kernel;
 use crate::sections::inference::Inference;
 use crate::sections::latencies::Latencies;
 use crate::sections::rows::Rows;
+use crate::sections::time_kind::TimeKind;
 
 use model::{Document, Examined, ProbeStatement, Quantity, Recorded, TakenBy, Thread};
 use plan::Nanos;
@@ -194,6 +195,10 @@ impl<'a> Overview<'a> {
     /// say here. Of another machine's times, `read from /dev/ttyUSB0`.
     pub(crate) fn condition(&self) -> String {
         self.under().unwrap_or_else(|| tr!(with_no_load_added))
+    }
+
+    pub(crate) fn time(&self) -> TimeKind {
+        TimeKind::from_document(self.document())
     }
 
     /// The same for a heading: `no load added`.

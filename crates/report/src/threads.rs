@@ -11,7 +11,6 @@ use crate::page::localised::markdown as in_markdown;
 use crate::page::rendered;
 use crate::sections::accounts::Accounts;
 use crate::sections::columns::{ColumnRow, Probes};
-use crate::sections::lab::TimeKind;
 use crate::sections::latencies::{FEW, Figure, Latencies, MANY, OrNothing};
 use crate::sections::{cautions, caveats};
 use crate::sections::{co_kernel, columns};

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use crate::compare::Texts;
     use crate::language::InEach;
-    use crate::sections::lab::TimeKind;
+    use crate::sections::time_kind::TimeKind;
     use stats::{Group, compare};
 
     fn drawn(ratios: &[i64]) -> String {

@@ -13,7 +13,7 @@ use crate::language::{InEach, Language, current_language, in_language, texts, tr
 use crate::overview::Overview;
 use crate::sections::cautions;
 use crate::sections::caveats;
-use crate::sections::lab::TimeKind;
+use crate::sections::time_kind::TimeKind;
 use crate::sections::verdict::{Headline, fitting};
 use differs::{Differing, differing};
 pub(crate) use differs::{different_quantities, incomparable};

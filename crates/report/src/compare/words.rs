@@ -5,8 +5,8 @@ use super::{Compared, Texts};
 use crate::format::{self, counted, list, ratio};
 use crate::gate::change;
 use crate::language::{texts, tr};
-use crate::sections::lab::TimeKind;
 use crate::sections::latencies::OrNothing;
+use crate::sections::time_kind::TimeKind;
 use crate::sections::verdict::fitting;
 use model::Quantity;
 use stats::{

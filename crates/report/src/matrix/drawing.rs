@@ -12,7 +12,7 @@ use crate::charts::series::{self, Curve, Series, Steps};
 use crate::gate::LimitLine;
 use crate::language::tr;
 use crate::overview::Overview;
-use crate::sections::lab::TimeKind;
+use crate::sections::time_kind::TimeKind;
 use model::Quantity;
 use serde::Serialize;
 use stats::Moments;

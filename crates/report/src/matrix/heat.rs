@@ -8,8 +8,8 @@ use super::Matrix;
 use super::cell_stats::{self, CellStats};
 use crate::format::{count, latency};
 use crate::language::Text;
-use crate::sections::lab::TimeKind;
 use crate::sections::latencies::{self, NOTHING};
+use crate::sections::time_kind::TimeKind;
 use serde::Serialize;
 use std::collections::BTreeSet;
 

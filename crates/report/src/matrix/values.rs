@@ -9,8 +9,8 @@ use crate::csv_rows::CsvRows;
 use crate::format;
 use crate::language::{Language, in_language};
 use crate::phases;
-use crate::sections::lab::TimeKind;
 use crate::sections::latencies::Figure;
+use crate::sections::time_kind::TimeKind;
 use judge::Verdict;
 use serde_json::{Map, Value, json};
 

@@ -11,9 +11,9 @@ use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
 use crate::sections::accounts::{Accounts, cpu_of};
 use crate::sections::columns::Measured;
-use crate::sections::lab::TimeKind;
 use crate::sections::latencies::{Latencies, MANY, NOTHING, OrNothing};
 use crate::sections::loads;
+use crate::sections::time_kind::TimeKind;
 use plan::Nanos;
 
 pub(crate) struct SummaryRecording {
@@ -77,7 +77,7 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
     let mut shown = 0;
     let mut recordings = Vec::new();
     for (place, overview) in all.iter().enumerate() {
-        let kind = TimeKind::of(overview);
+        let kind = overview.time();
         let mut rows = vec![whole(overview)];
         for (thread, statistics) in
             overview.document().threads.iter().zip(&overview.recorded.threads)
@@ -133,7 +133,7 @@ fn whole(overview: &Overview<'_>) -> Row {
         name: overview.name.clone(),
         cpu: cpus,
         accounts: accounts(&overview.totals.activations),
-        figures: figures(&overview.due(), TimeKind::of(overview)),
+        figures: figures(&overview.due(), overview.time()),
     }
 }
 
@@ -217,7 +217,7 @@ pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
     let longest = rarities.iter().max_by_key(|points| points.len()).cloned().unwrap_or_default();
     let text = |rarity: &Rarity, one: &Overview<'_>| {
         if rarity.is_exact {
-            TimeKind::of(one).micros(rarity.ns)
+            one.time().micros(rarity.ns)
         } else {
             format!("~{}", micros(rarity.ns))
         }
@@ -231,7 +231,7 @@ pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
     });
     let mut rows: Vec<Vec<String>> = rows.collect();
     let max = |one: &Overview<'_>| one.totals.judged(one.by_size()).1;
-    let maxima = all.iter().map(|one| max(one).map(|ns| TimeKind::of(one).micros(ns)).or_nothing());
+    let maxima = all.iter().map(|one| max(one).map(|ns| one.time().micros(ns)).or_nothing());
     rows.push(std::iter::once(tr!(the_worst)).chain(maxima).collect());
     let head = std::iter::once(tr!(latency_at_least_us))
         .chain(all.iter().map(|overview| overview.name.clone()))
@@ -258,7 +258,7 @@ pub(crate) fn time(charts: &Charts, all: &[Overview<'_>]) -> DataTable {
             let seconds = Nanos(time.step_ns).as_secs_f64();
             let from = seconds * block as f64;
             let to = (from + seconds).min(Nanos(series.time.length_ns).as_secs_f64());
-            let micros = |ns| TimeKind::of(one).micros(ns);
+            let micros = |ns| one.time().micros(ns);
             let figure = |value: &Option<i64>| value.map(micros).or_nothing();
             let block_name = format!("{}, {from:.2} – {to:.2} s", series.curve.name);
             let mut row = vec![block_name, figure(min), figure(max)];
@@ -308,7 +308,7 @@ pub(crate) fn worst(charts: &Charts, all: &[Overview<'_>]) -> Vec<WorstTable> {
             .map(|worst| {
                 let at = format!("{:.3}", Nanos(worst.since_start_ns).as_secs_f64());
                 [
-                    TimeKind::of(one).micros(worst.latency_ns),
+                    one.time().micros(worst.latency_ns),
                     at,
                     worst.cpu.map(|cpu| cpu.to_string()).or_nothing(),
                     worst.thread.to_string(),

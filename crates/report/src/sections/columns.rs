@@ -5,9 +5,9 @@ use crate::alike::grouped;
 use crate::format::{capitalised, count, list};
 use crate::language::{self, texts, tr};
 use crate::overview::Overview;
-use crate::sections::lab::TimeKind;
 use crate::sections::latencies::{FEW, Latencies, OrNothing, Value};
 use crate::sections::rows::Rows;
+use crate::sections::time_kind::TimeKind;
 use crate::sections::{noise, smis};
 use model::{ColumnUnit, Document, ProbeStatement, Quantity, RowKind};
 
@@ -55,7 +55,7 @@ pub(crate) fn rows(all: &[Overview<'_>], max: usize) -> (Vec<ColumnRow>, usize) 
                     figures: figures(
                         &Latencies::measured(statistics),
                         column.unit,
-                        TimeKind::of(overview),
+                        overview.time(),
                     ),
                 });
             }

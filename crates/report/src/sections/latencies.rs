@@ -5,7 +5,7 @@
 
 use crate::format::{self, micros};
 use crate::language::{Text, texts};
-use crate::sections::lab::TimeKind;
+use crate::sections::time_kind::TimeKind;
 use serde::Serialize;
 use serde_json::{Map, json};
 use stats::{Histogram, Level, Moments, Statistics, Summary};

@@ -27,4 +27,5 @@ pub(crate) mod noise;
 pub(crate) mod refusals;
 pub(crate) mod rows;
 pub(crate) mod smis;
+pub(crate) mod time_kind;
 pub(crate) mod verdict;

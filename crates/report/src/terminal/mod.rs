@@ -20,10 +20,11 @@ use crate::report::Report;
 use crate::sections::grouped_warnings::GroupedWarning;
 use crate::sections::inference::{self, Message};
 use crate::sections::jitter;
-use crate::sections::lab::{self, TimeKind};
+use crate::sections::lab;
 use crate::sections::latencies::{FEW, Figure, Latencies, OrNothing};
 use crate::sections::loads;
 use crate::sections::rows::Rows;
+use crate::sections::time_kind::TimeKind;
 use crate::warnings::{NextStep, WarningText};
 use model::{TakenBy, Thread, Unknown};
 use stats::Level;
@@ -185,7 +186,7 @@ const GIVEN_UP: [Text; 5] = [texts::min, texts::mean, texts::on_time_2, texts::p
 
 /// With as many digits as there is room for, in virtual time each ns, and then with fewer columns.
 fn activations(overview: &Overview<'_>) -> Table {
-    let kinds = [TimeKind::of(overview), TimeKind::Machine];
+    let kinds = [overview.time(), TimeKind::Machine];
     let mut tables = kinds.into_iter().map(|kind| activations_in(overview, |of| of.few(kind)));
     tables.find(Table::fits).unwrap_or_else(|| {
         let whole = |of: &Latencies<'_>| FEW.map(|figure| of.text(figure, format::whole_micros));
@@ -283,7 +284,7 @@ fn as_measured(out: &mut String, overview: &Overview<'_>) {
     }
     out.push('\n');
     wrapped(out, "", &tr!(measured_without_skipped_rows, rows = rows_of(overview).plural()));
-    let kind = TimeKind::of(overview);
+    let kind = overview.time();
     let rows = with.iter().map(|(thread, latencies)| {
         let mut row = vec![
             thread.index.to_string(),

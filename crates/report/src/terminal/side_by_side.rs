@@ -9,7 +9,7 @@ use crate::sections::cautions;
 use crate::sections::caveats;
 use crate::sections::columns::Probes;
 use crate::sections::jitter;
-use crate::sections::lab::{self, TimeKind};
+use crate::sections::lab;
 use crate::sections::latencies::{FEW, Figure, OrNothing};
 use crate::terminal::head;
 use crate::terminal::text::{Table, wrapped};
@@ -65,7 +65,7 @@ fn row(overview: &Overview<'_>, figures: &[Figure]) -> Vec<String> {
     let counts = [activations.due(), activations.late(), activations.skipped()];
     row.extend(counts.map(|n| n.map(count).or_nothing()));
     let due = overview.due();
-    row.extend(figures.iter().map(|figure| due.in_micros(*figure, TimeKind::of(overview))));
+    row.extend(figures.iter().map(|figure| due.in_micros(*figure, overview.time())));
     row
 }
 
