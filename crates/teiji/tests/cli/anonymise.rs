@@ -70,13 +70,17 @@ fn recorded() -> TestFolder {
                    Detected 999.993 MHz processor\n[    0.020000] robot-3 mounts \
                    /home/zq7user/zq7disk\nzq7login: \n";
     std::fs::write(place.join("acme.teiji/console.log"), console).unwrap();
+    let worst = &value["threads"][0]["worst"][0];
+    let latency = &worst["latency_ns"];
     let part = json!({
-        "kind": "other-thread", "begin_ns": 0, "length_ns": 9, "function": "schedule",
+        "kind": "other-thread", "begin_ns": 0, "length_ns": latency, "function": "schedule",
         "called_by": [], "task": "zq7task", "mostly": [],
     });
     let explained = json!({
-        "version": 1, "identical_samples": 1,
-        "accounts": [{"thread": 0, "activation": 1, "latency_ns": 9, "parts": [part]}],
+        "version": 1, "identical_samples": value["threads"][0]["latency_ns"]["samples"],
+        "accounts": [{
+            "thread": 0, "activation": worst["activation"], "latency_ns": latency, "parts": [part],
+        }],
     });
     std::fs::write(place.join("acme.teiji/explain.json"), explained.to_string()).unwrap();
     std::fs::write(place.join("acme.teiji/zq7note.txt"), "zq7note").unwrap();
