@@ -187,16 +187,16 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
     use std::process::{Command, Stdio};
 
-    /// What the test below starts on a terminal. Of the program nothing is dropped after a panic.
-    #[test]
-    #[ignore = "takes a terminal and panics: started by a_panic_gives_the_terminal_back"]
-    fn panics_on_a_terminal() {
-        std::mem::forget(Taken::take().unwrap());
-        panic!("as asked");
-    }
+    /// Set where the test below has started itself on a terminal.
+    const ON_A_TERMINAL: &str = "TEIJI_TEST_ON_A_TERMINAL";
 
     #[test]
     fn a_panic_gives_the_terminal_back() {
+        if std::env::var_os(ON_A_TERMINAL).is_some() {
+            // Of the program nothing is dropped after a panic.
+            std::mem::forget(Taken::take().unwrap());
+            panic!("as asked");
+        }
         let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&screen).unwrap();
         unlockpt(&screen).unwrap();
@@ -209,7 +209,8 @@ mod tests {
         };
         let before = modes();
         let mut child = Command::new("/proc/self/exe");
-        child.args(["--ignored", "--nocapture", "panics_on_a_terminal"]).stderr(Stdio::null());
+        child.args(["--nocapture", "a_panic_gives_the_terminal_back"]);
+        child.env(ON_A_TERMINAL, "1").stderr(Stdio::null());
         // What is written waits in the terminal, which this side keeps open.
         let kept = terminal();
         assert!(!child.stdin(terminal()).stdout(terminal()).status().unwrap().success());
