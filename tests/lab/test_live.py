@@ -54,7 +54,7 @@ class Live(Lab):
     @long
     def test_a_guest_that_draws_wakes_as_one_that_does_not(self):
         # Two CPUs take turns of instructions: where a wake-up falls in one differs from run to run, by so much. The largest
-        # latency is left out: one in thousands met what the kernel did for the drawing on the other CPU.
+        # latency is left out: it was up to 3 µs larger with drawing, and from what is not known.
         turn_ns = 250
         script = self.folder / "script"
         script.write_text(SCRIPT)
