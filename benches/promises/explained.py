@@ -26,7 +26,7 @@ ACTIVATIONS = 10_000
 MIN_PAIRS, MAX_PAIRS = 20, 60
 PERCENTS = (50, 99)
 SPIKE_NS = 200_000
-SECONDS = 20
+SECONDS = 10
 # Attributed of the spikes under hackbench, and spikes of a flood in which it is named.
 MIN_SHARE = 0.90
 
