@@ -41,7 +41,8 @@ pub fn read_explained(recording: &Path) -> Result<Option<Explained>, RecordingEr
         )));
     }
     for account in &explained.accounts {
-        if account.timeline.names.iter().any(|name| name.len() > MAX_NAME) {
+        let program = account.program.as_ref().and_then(|program| program.name.as_ref());
+        if account.timeline.names.iter().chain(program).any(|name| name.len() > MAX_NAME) {
             return Err(wrong(format!(
                 "a name is longer than {MAX_NAME} bytes, the most that are read"
             )));
@@ -153,6 +154,13 @@ mod tests {
             timeline,
             ..Account::default()
         };
+        write_explained(place.path(), &Explained { accounts: vec![account], ..explained.clone() })
+            .unwrap();
+        let error = read_explained(place.path()).unwrap_err().to_string();
+        assert!(error.contains("a name is longer than 4096 bytes"), "{error}");
+        let name = Some("a".repeat(5_000));
+        let program = model::ProgramThread { name, number: 7, priority: None, cpu: plan::CpuId(0) };
+        let account = Account { program: Some(program), ..Account::default() };
         write_explained(place.path(), &Explained { accounts: vec![account], ..explained.clone() })
             .unwrap();
         let error = read_explained(place.path()).unwrap_err().to_string();

@@ -355,6 +355,10 @@ fn a_remedy_fits_cause_kernel_and_scheduling() {
     has(&device, &as_it_is, "tune --only interrupts-on-measured-cpus --cpus 0");
     let timer = seen(PartKind::HardInterrupt, Some("local timer"), "bash", None);
     has(&timer, &as_it_is, "tune --boot --cpus 0");
+    let of_arm = seen(PartKind::HardInterrupt, Some("arch_timer"), "bash", None);
+    has(&of_arm, &as_it_is, "tune --boot --cpus 0");
+    let thermal = seen(PartKind::HardInterrupt, Some("thermal event"), "bash", None);
+    assert!(remedy(&thermal, as_it_is).is_empty());
     let above = seen(PartKind::OtherThread, None, "irq/9-acpi", Some(95));
     has(&above, &as_it_is, "tune --also threads-above --cpus 0");
     let program = seen(PartKind::OtherThread, None, "other-loop", Some(80));

@@ -79,7 +79,10 @@ fn of(part: &Part, rank: u8, document: &Document) -> Option<Remedy> {
     let is_ordinary = rank == 0;
     Some(match part.kind {
         PartKind::HardInterrupt => match name {
-            "local timer" => Remedy::Timers,
+            // Of the machine itself: nobody can move them.
+            "thermal event" | "APIC error" | "spurious" | "platform" => return None,
+            // As x86 and the drivers of other processors' timers call it: arch_timer, riscv-timer.
+            _ if name.contains("timer") => Remedy::Timers,
             "rescheduling" | "function call" | "IRQ work" | "IPI" => Remedy::OtherCpus,
             _ => Remedy::Device,
         },

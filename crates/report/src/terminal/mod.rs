@@ -139,7 +139,7 @@ fn heading(out: &mut String, overview: &Overview<'_>) {
     let host = &document.host.before;
     let mut parts = vec![format!("{}: {}", overview.name, of_columns::probe(document))];
     let has_intervals = document.has_intervals();
-    // Without a distance all threads have one, or they are told apart by their rows.
+    // Without a distance all threads have one, or they are distinguished by their rows.
     let is_even = document.run.distance_ns.0 != 0 || overview.interval_ns().is_some();
     if has_intervals && document.run.interval_ns.0 > 1 && is_even {
         parts[0] += &tr!(every_interval, interval = document.run.interval_ns);

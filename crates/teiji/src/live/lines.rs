@@ -11,12 +11,12 @@ pub const COLUMNS: &str =
     " thread  cpu       min      last      mean       p99       max   late  skipped";
 
 /// The lines, with at most so many threads.
-pub fn draw(progress: &Progress, most_threads: usize) -> Vec<String> {
+pub fn draw(progress: &Progress, max_threads: usize) -> Vec<String> {
     let mut lines = vec![how_far(progress), HEADING.to_owned(), COLUMNS.to_owned()];
     let threads = progress.threads.iter().enumerate();
-    lines.extend(threads.take(most_threads).map(|(index, thread)| thread_line(index, thread)));
-    if progress.threads.len() > most_threads {
-        lines.push(format!(" ... and {} more threads", progress.threads.len() - most_threads));
+    lines.extend(threads.take(max_threads).map(|(index, thread)| thread_line(index, thread)));
+    if progress.threads.len() > max_threads {
+        lines.push(format!(" ... and {} more threads", progress.threads.len() - max_threads));
     }
     lines.extend(progress.loads.iter().map(load_line));
     lines
