@@ -470,8 +470,17 @@ fn short(value: f64) -> String {
 /// One line of an area.
 fn text(buffer: &mut Buffer, area: Rect, row: u16, line: &str, style: Style) {
     if row < area.height && area.x < buffer.area.right() {
-        buffer.set_stringn(area.x, area.y + row, line, usize::from(area.width), style);
+        let width = usize::from(area.width);
+        buffer.set_stringn(area.x, area.y + row, whole_words(line, width), width, style);
     }
+}
+
+/// As much of a line as there is room for: a figure that lacks its last digits is another one.
+fn whole_words(line: &str, width: usize) -> &str {
+    let Some((end, next)) = line.char_indices().nth(width) else { return line };
+    let fitting = &line[..end];
+    let words = fitting.rfind(' ').map(|blank| &line[..blank]);
+    words.filter(|words| next != ' ' && !words.trim().is_empty()).unwrap_or(fitting)
 }
 
 /// Left of a chart's bars.
@@ -557,6 +566,16 @@ mod tests {
         rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>())
             .map(|line| line.trim_end().to_owned())
             .collect()
+    }
+
+    #[test]
+    fn a_figure_is_shown_whole_or_not_at_all() {
+        let of = |width| whole_words(" thread  2588.7  3034.5", width);
+        assert_eq!(
+            [of(23), of(22), of(16), of(15)],
+            [" thread  2588.7  3034.5", " thread  2588.7 ", " thread  2588.7 ", " thread  2588.7",]
+        );
+        assert_eq!([of(14), of(3), whole_words("12345", 3)], [" thread ", " th", "123"]);
     }
 
     #[test]
