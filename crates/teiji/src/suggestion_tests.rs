@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Every command line of teiji that texts, findings, pages, docs and this program's own output name
-//! is one that this program reads.
+//! is one that this program reads, and `tests/suggested.txt` says of each but the docs' how it is
+//! run.
 //!
 //! Where a text has a hole or a name in capitals, something is put in its place: one of
 //! [`FILLINGS`] has to do. What comes first in a line of code, or behind a colon, `$` or `sudo`, is
@@ -48,8 +49,9 @@ fn is_value(word: &str) -> bool {
         || word.trim_end_matches('.').contains('.')
 }
 
-/// The command line that begins behind `teiji `, up to where the sentence goes on.
-fn command_at(rest: &str, all: &Command) -> Vec<String> {
+/// The command line behind `teiji `, up to where the sentence goes on. One that is to be typed may
+/// end with any word.
+fn command_at(rest: &str, begins: bool, all: &Command) -> Vec<String> {
     let line = rest.lines().next().unwrap_or_default();
     let line = line.split("   ").next().unwrap_or_default();
     let mut words = Vec::new();
@@ -92,7 +94,7 @@ fn command_at(rest: &str, all: &Command) -> Vec<String> {
         } else if [">", "|"].contains(&word) || !needs_value && !is_value(word) {
             // What is required may look like any word, where it is the last.
             let is_required = command.get_positionals().any(clap::Arg::is_required_set);
-            if is_required && line.trim_end().ends_with(&format!(" {written}")) {
+            if begins && is_required && line.trim_end().ends_with(&format!(" {written}")) {
                 words.push(word.to_owned());
             }
             break;
@@ -118,14 +120,14 @@ fn named(text: &str, all: &Command) -> Vec<Named> {
         if before.ends_with("Usage: ") {
             continue;
         }
-        let mut words = command_at(&text[at + name.len()..], all);
+        let begins = [": ", "$ ", "sudo "].iter().any(|begin| before.ends_with(begin));
+        let mut words = command_at(&text[at + name.len()..], begins, all);
         let verb = words.first().map(String::as_str).unwrap_or_default();
         if all.find_subcommand(verb).is_none() {
             continue;
         }
         let is_verb = |word: &String| all.get_subcommands().any(|verb| verb.get_name() == word);
         let is_bare = words.iter().all(is_verb);
-        let begins = [": ", "$ ", "sudo "].iter().any(|begin| before.ends_with(begin));
         if !begins && words.len() == 2 && is_hole(&words[1]) {
             // The sentence goes on with something.
             words.truncate(1);
@@ -133,6 +135,18 @@ fn named(text: &str, all: &Command) -> Vec<Named> {
         found.push(Named { words, is_whole: begins && !is_bare });
     }
     found
+}
+
+/// The command lines that a source makes of words, as `command(&[&"report", &path])`, as texts.
+fn composed(source: &str) -> String {
+    let calls = source.split("command(&[").skip(1).filter_map(|call| call.split_once("])"));
+    let word = |word: &str| {
+        let literal = word.trim().strip_prefix("&\"").and_then(|word| word.strip_suffix('"'));
+        format!(" {}", literal.unwrap_or("{}"))
+    };
+    calls
+        .map(|(words, _)| format!(": teiji{}\n", words.split(',').map(word).collect::<String>()))
+        .collect()
 }
 
 /// Each way to put something in the place of holes.
@@ -192,7 +206,9 @@ fn texts() -> Vec<(String, String)> {
         if !name.contains("/src/") || name.contains("test") {
             continue;
         }
-        let literals = strings(&read(&path)).replace("\\n", "\n").replace("\\\"", "\"");
+        let source = read(&path);
+        let literals = strings(&source).replace("\\n", "\n").replace("\\\"", "\"");
+        let literals = literals + &composed(&source);
         all.push((name, literals.replace("\\x20", " ").replace("{{", "").replace("}}", "")));
     }
     let files = [
@@ -212,22 +228,99 @@ fn texts() -> Vec<(String, String)> {
     all
 }
 
-#[test]
-fn every_command_that_a_text_names_can_be_read() {
+/// The command lines that texts name, and the files they are in. What lacks something is a verb or
+/// a flag that a sentence names.
+fn suggested() -> Vec<(String, Named)> {
     let mut all = Cli::command();
     all.build();
-    let mut count = 0;
+    let in_text = |(file, text): (String, String)| {
+        named(&text, &all).into_iter().map(move |named| (file.clone(), named)).collect::<Vec<_>>()
+    };
+    texts().into_iter().flat_map(in_text).collect()
+}
+
+#[test]
+fn every_command_that_a_text_names_can_be_read() {
+    let suggested = suggested();
+    let wrong = |(file, named): &(String, Named)| {
+        Some(format!("{file}: teiji {}: {}", named.words.join(" "), wrong(named)?))
+    };
+    let wrongs: Vec<String> = suggested.iter().filter_map(wrong).collect();
+    assert!(wrongs.is_empty(), "{}", wrongs.join("\n"));
+    assert!(suggested.len() > 120, "only {} were found", suggested.len());
+}
+
+/// Whether it can be typed, with something in the place of its holes.
+fn is_complete(named: &Named) -> bool {
+    filled(&named.words).iter().any(|words| refused(words).is_none())
+}
+
+/// Whether these words are the named ones: a hole is some words or none, a length, an output and a
+/// command to be run may be others, and more may follow.
+fn is_instance(words: &[String], of: &[String]) -> bool {
+    let Some((first, rest)) = of.split_first() else { return true };
+    if first == "--" {
+        return words.contains(first);
+    }
+    let prefix = first.split('{').next().filter(|_| is_hole(first)).unwrap_or_default();
+    if is_hole(first) && is_instance(words, rest) {
+        return true;
+    }
+    let Some((word, left)) = words.split_first() else { return false };
+    let is_same = if is_hole(first) { word.starts_with(prefix) } else { word == first };
+    if ["-d", "-n", "-o"].contains(&first.as_str()) && is_same && !rest.is_empty() {
+        return !left.is_empty() && is_instance(&left[1..], &rest[1..]);
+    }
+    is_same && is_instance(left, rest) || is_hole(first) && is_instance(left, of)
+}
+
+/// `tests/suggested.txt`, whose commands a test of the program runs, has each of them, and no
+/// other.
+#[test]
+fn how_each_suggested_command_is_tested_is_listed() {
+    let is_there =
+        |test: &str| [".", "crates/teiji"].iter().any(|at| root().join(at).join(test).exists());
+    let list = include_str!("../tests/suggested.txt");
+    let rows: Vec<(&str, &str)> = list
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|line| line.split_once(" => ").unwrap_or((line, "")))
+        .collect();
+    let mut named: Vec<String> = suggested()
+        .iter()
+        .filter(|(_, named)| is_complete(named))
+        .map(|(_, named)| named.words.join(" "))
+        .collect();
+    named.sort_unstable();
+    named.dedup();
     let mut wrongs = Vec::new();
-    for (file, text) in texts() {
-        for named in named(&text, &all) {
-            count += 1;
-            if let Some(why) = wrong(&named) {
-                wrongs.push(format!("{file}: teiji {}: {why}", named.words.join(" ")));
+    for command in named.iter().filter(|named| rows.iter().all(|(listed, _)| listed != named)) {
+        wrongs.push(format!("{command}: not listed"));
+    }
+    for (listed, how) in rows {
+        if !named.iter().any(|named| named == listed) {
+            wrongs.push(format!("{listed}: no text names it any more"));
+        }
+        let (kind, rest) = how.split_once(' ').unwrap_or((how, ""));
+        // An exit code.
+        let rest = rest.split_once("] ").map_or(rest, |(_, words)| words);
+        let is_right = match kind {
+            "run" => {
+                let (typed, of) = (shlex::split(rest).unwrap(), shlex::split(listed).unwrap());
+                let words: Vec<OsString> = typed.iter().map(OsString::from).collect();
+                is_instance(&typed, &of) && refused(&words).is_none()
             }
+            "read" => {
+                let mut tests = rest.split([' ', ',']).filter(|word| word.contains("tests/"));
+                !rest.is_empty() && tests.all(|test| is_there(test))
+            }
+            _ => false,
+        };
+        if !is_right {
+            wrongs.push(format!("{listed} => {how}: neither a run of it nor why it is only read"));
         }
     }
     assert!(wrongs.is_empty(), "{}", wrongs.join("\n"));
-    assert!(count > 120, "only {count} were found");
 }
 
 /// The lines of code of a page: those of a block between fences, and those that are indented.

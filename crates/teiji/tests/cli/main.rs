@@ -52,6 +52,7 @@ mod sessions;
 mod signals;
 mod stream;
 mod stream_ends;
+mod suggested;
 mod support;
 mod terminal;
 mod tracers;
