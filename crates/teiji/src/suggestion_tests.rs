@@ -312,7 +312,7 @@ fn how_each_suggested_command_is_tested_is_listed() {
             }
             "read" => {
                 let mut tests = rest.split([' ', ',']).filter(|word| word.contains("tests/"));
-                !rest.is_empty() && tests.all(|test| is_there(test))
+                !rest.is_empty() && tests.all(is_there)
             }
             _ => false,
         };
