@@ -145,7 +145,7 @@ stage_format() {
 stage_scripts() {
     needs shellcheck shellcheck
     install_missing
-    shellcheck --external-sources scripts/*.sh tests/packages/*.sh packaging/debian/postinst .ci/run
+    shellcheck --external-sources scripts/*.sh fuzz/*.sh tests/packages/*.sh packaging/debian/postinst .ci/run
     # Recipes for other build systems are of this version.
     local version
     version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml)

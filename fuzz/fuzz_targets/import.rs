@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! An output of another program from a stranger, whichever format it is of.
+//! An output of another program from a stranger: of whichever format it is, or of the one that
+//! TEIJI_FUZZ_FORMAT names.
 #![no_main]
 
-use formats::{ImportOptions, import_in_memory};
+use formats::{ImportOptions, format, import_in_memory};
 use libfuzzer_sys::fuzz_target;
 use model::contradictions;
+use std::sync::LazyLock;
+
+static OPTIONS: LazyLock<ImportOptions> = LazyLock::new(|| ImportOptions {
+    format: std::env::var("TEIJI_FUZZ_FORMAT").ok().map(|name| {
+        format(&name).unwrap_or_else(|| panic!("TEIJI_FUZZ_FORMAT={name}: unknown format"))
+    }),
+    unit_ns: None,
+});
 
 fuzz_target!(|bytes: &[u8]| {
-    for recorded in import_in_memory(bytes, ImportOptions::default()).unwrap_or_default() {
+    for recorded in import_in_memory(bytes, *OPTIONS).unwrap_or_default() {
         let wrong = contradictions(&recorded);
         assert!(wrong.is_empty(), "what was made contradicts itself: {wrong:?}");
     }
