@@ -3,6 +3,7 @@
 //! image. Each is understood or refused, and nothing is found beyond its end.
 #![no_main]
 
+use check::ImageNames;
 use lab::{Scanned, archive_files, find_frame, inspect_image};
 use libfuzzer_sys::fuzz_target;
 
@@ -16,4 +17,8 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(files.iter().map(|file| file.content.len()).sum::<usize>() <= bytes.len());
     }
     let _ = inspect_image(bytes);
+    let names = ["isolcpus", "managed_irq,"].map(str::to_owned);
+    if let Ok(found) = ImageNames::from_bytes(bytes, "Linux version 6.1.0", names, "image") {
+        let _ = (found.holds("isolcpus"), found.holds("managed_irq,"));
+    }
 });

@@ -2,8 +2,10 @@
 //! Kernel arguments on small machines: what is said of those that are there, and which are
 //! recommended.
 
-use crate::tests::trees::{Shown, found};
+use crate::image::tests::{VERSION, bz_image, gzip, kernel};
+use crate::tests::trees::{Shown, found, laid_out, shown};
 use crate::*;
+use std::fs;
 
 fn action(id: &str, options: &str, files: &[(&str, &str)]) -> String {
     found(id, options, files).unwrap().action.unwrap_or_default()
@@ -161,6 +163,24 @@ fn a_distributions_older_kernel_may_know_the_flag() {
     assert!(
         advised("5.14.0-427.el9.x86_64").starts_with("boot with isolcpus=managed_irq,domain,2-3 ")
     );
+}
+
+#[test]
+fn the_image_of_an_older_kernel_says_whether_it_knows_the_flag() {
+    let release = "4.18.0-553.el8_10.x86_64";
+    let (dir, options) = laid_out(&format!(
+        "x\n=== {LINE}\nnohz_full=2-3\n=== {TICKLESS}\n2-3\n=== {RELEASE}\n{release}\n\
+         === sys/devices/system/cpu/online\n0-3\n=== proc/version\n{VERSION}\n"
+    ));
+    let advised = |strings: &[&str]| {
+        fs::create_dir_all(dir.path().join("boot")).unwrap();
+        let image = bz_image(&gzip(&kernel(strings)));
+        fs::write(dir.path().join("boot").join(format!("vmlinuz-{release}")), image).unwrap();
+        shown(&HostRoot::at(dir.path()), &options, "isolation").unwrap().action.unwrap()
+    };
+    assert!(advised(&["managed_irq,"]).starts_with("boot with isolcpus=managed_irq,domain,2-3 "));
+    let without = "boot with isolcpus=2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1";
+    assert_eq!(advised(&["domain,"]), without);
 }
 
 /// A kernel booted with it left the CPU to the scheduler, and was said to be set up rightly.

@@ -3,18 +3,15 @@
 //! folder, a kernel image, or a file.
 
 use super::asked_options::is_asked;
+use super::image::{self, GZIP, LARGEST, find};
 use super::odd_lines::{OddLines, is_of_older};
 use host::HostRoot;
 use host::regular_file::{MAX_BYTES, text_of};
 use model::kernel_version;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Stdio};
-use system::rights;
 
-/// Larger than any kernel, decompressed, bytes.
-const LARGEST: u64 = 256 << 20;
 /// What stands before the configuration in a kernel image that holds it (`CONFIG_IKCONFIG`), and
 /// after it.
 const BEGIN: &[u8] = b"IKCFG_ST";
@@ -181,69 +178,17 @@ fn from_bytes(bytes: &[u8], source: &str, is_checked: bool) -> Option<Option<Ker
 }
 
 fn from_image(bytes: &[u8], source: &str) -> Option<KernelConfig> {
-    let decompressed = bytes.starts_with(&GZIP).then(|| gunzip(bytes)).flatten();
+    let decompressed = bytes.starts_with(&GZIP).then(|| image::all_of(bytes)).flatten();
     let image = decompressed.as_deref().unwrap_or(bytes);
+    let in_payload = |payload: &[u8]| embedded(&image::all_of(payload)?);
     let text =
-        embedded(image).or_else(|| payloads(image).find_map(|payload| embedded(&payload)))?;
+        embedded(image).or_else(|| image::payloads(image).into_iter().find_map(in_payload))?;
     KernelConfig::read(text.as_slice(), source, true)
-}
-
-/// How a payload that is compressed by gzip begins.
-const GZIP: [u8; 3] = [0x1f, 0x8b, 0x08];
-/// How others begin, and the program that decompresses them.
-const COMPRESSIONS: [(&[u8], &[&str]); 5] = [
-    (&[0xfd, b'7', b'z', b'X', b'Z', 0], &["xz", "-dcq", "--single-stream"]),
-    (&[0x28, 0xb5, 0x2f, 0xfd], &["zstd", "-dcq"]),
-    (&[0x02, 0x21, 0x4c, 0x18], &["lz4", "-dcq"]),
-    (b"BZh9", &["bzip2", "-dcq"]),
-    (&[0x5d, 0, 0, 0], &["xz", "-dcq", "--format=lzma"]),
-];
-
-fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
-    bytes.windows(part.len()).position(|window| window == part)
 }
 
 /// The configuration within a kernel that is not compressed.
 fn embedded(kernel: &[u8]) -> Option<Vec<u8>> {
-    gunzip(&kernel[find(kernel, BEGIN)? + BEGIN.len()..])
-}
-
-/// Kernels that are compressed within an image, which begins with the code that decompresses them.
-fn payloads(image: &[u8]) -> impl Iterator<Item = Vec<u8>> {
-    let gzip = find(image, &GZIP).and_then(|place| gunzip(&image[place..]));
-    let others = COMPRESSIONS
-        .iter()
-        .filter_map(|(begin, command)| decompressed(command, &image[find(image, begin)?..]));
-    gzip.into_iter().chain(others)
-}
-
-/// By a program, which may complain of what follows the payload.
-fn decompressed(command: &[&str], bytes: &[u8]) -> Option<Vec<u8>> {
-    let (program, options) = command.split_first()?;
-    rights::may_start_programs().ok()?;
-    let mut child = Command::new(program)
-        .args(options)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let (mut input, output) = (child.stdin.take()?, child.stdout.take()?);
-    std::thread::scope(|scope| {
-        scope.spawn(move || input.write_all(bytes));
-        let mut kernel = Vec::new();
-        let _ = output.take(LARGEST).read_to_end(&mut kernel);
-        let _ = child.kill();
-        let _ = child.wait();
-        (!kernel.is_empty()).then_some(kernel)
-    })
-}
-
-fn gunzip(bytes: &[u8]) -> Option<Vec<u8>> {
-    let mut text = Vec::new();
-    let read = flate2::read::GzDecoder::new(bytes).take(LARGEST).read_to_end(&mut text);
-    // Something else may follow in an image.
-    (read.is_ok() || !text.is_empty()).then_some(text)
+    image::all_of(&kernel[find(kernel, BEGIN)? + BEGIN.len()..])
 }
 
 #[cfg(test)]
@@ -251,6 +196,7 @@ mod tests {
     use super::*;
     use flate2::Compression;
     use flate2::write::GzEncoder;
+    use std::io::Write;
 
     const TEXT: &str = "#\n# Linux/x86 6.1.0 Kernel Configuration\n#\nCONFIG_HZ=250\n# \
                         CONFIG_PREEMPT_RT is not set\nCONFIG_LOCALVERSION=\"a \

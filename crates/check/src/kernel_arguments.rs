@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Names of kernel arguments, beside those that decide latency: the common ones of x86 and ARM, of
-//! all versions. Those of modules, which have a dot, are in /sys/module.
+//! all versions. Those of modules, which have a dot, are in /sys/module. And names on the kernel's
+//! command line that others read.
 
 /// Short names are left out: no other is compared with them.
 pub(crate) const COMMON: &str = "
@@ -62,3 +63,27 @@ pub(crate) const COMMON: &str = "
     vmscape vsyscall watchdog_thresh x2apic_phys xen_512gb_limit xen_emul_unplug xen_legacy_crash
     xen_msr_safe xen_nopv xen_nopvspin xen_scrub_pages xen_timer_slop
 ";
+
+/// Names that every kernel has: they are not looked for in its image.
+pub(crate) const OF_EVERY_KERNEL: &str = "
+    console debug init initrd loglevel maxcpus panic quiet rdinit reboot ro root rootdelay rootflags
+    rootfstype rootwait rw
+";
+/// Names that boot loaders, initramfs and init read from the kernel's command line, where it takes
+/// them for nothing or lacks them. Theirs with a dot are not looked for either.
+pub(crate) const OF_OTHERS: &str = "
+    archisobasedir archisodevice archisolabel auto autoinstall autorelabel biosdevname blacklist
+    bond boot bootdev bootif break bridge components config copytoram cow_spacesize cryptdevice
+    cryptkey cryptopts debconf dhcp disablehooks domain ds earlyhooks earlymodules emergency
+    enforcing fastboot fips forcefsck frontend fsck fsckfix hostname ifname inst interface ip kbd
+    keyb keymap kickstart ks ksdevice lang language live locale locales luks maybe_ubiquity modules
+    modules_load nameserver net netboot netcfg nfsroot noeject nofsck noinitrd nolvm nomdmonddf
+    nomdmonisw nopersistence noprompt noresume nosplash noswap only_ubiquity ostree overlayroot
+    overlaytmpfs persistence persistent plymouth preseed priority recovery rescue resume
+    resume_offset rhgb rootovl single splash switch_root team text textonly toram union url usbdelay
+    utf8 vconsole verbose vga vlan
+";
+/// How more of those begin.
+pub(crate) const OF_OTHERS_BEGIN: [&str; 5] = ["cloud_", "live_", "luks_", "snap", "zfs"];
+/// A flag of isolcpus=, as the kernel looks for it there, and holds it.
+pub(crate) const MANAGED_IRQ_FLAG: &str = "managed_irq,";

@@ -5,6 +5,8 @@ use super::arguments::Arguments;
 use super::cgroups;
 use super::config::KernelConfig;
 use super::files::Files;
+use super::image::ImageNames;
+use super::kernel_arguments::MANAGED_IRQ_FLAG;
 use super::set_apart::SetApart;
 use super::sets::{sorted, without};
 use super::thread::{self, Thread};
@@ -56,6 +58,7 @@ pub struct Machine<'a> {
     set_apart: OnceCell<Option<SetApart>>,
     pub arguments: Arguments,
     config: OnceCell<Result<KernelConfig, String>>,
+    image: OnceCell<Option<Result<ImageNames, String>>>,
     threads: OnceCell<Vec<Thread>>,
     /// A process that is measured, and is not in its own way.
     program: Option<u32>,
@@ -94,6 +97,7 @@ impl<'a> Machine<'a> {
                     .and_then(|release| kernel_version(&release)),
             ),
             config: OnceCell::new(),
+            image: OnceCell::new(),
             threads: OnceCell::new(),
             program: None,
             is_ordinary: false,
@@ -120,6 +124,11 @@ impl<'a> Machine<'a> {
     pub(crate) fn in_run(mut self, chosen: bool, program: Option<u32>, is_ordinary: bool) -> Self {
         (self.chosen, self.program, self.is_ordinary) = (Some(chosen), program, is_ordinary);
         self
+    }
+
+    /// Whether it is looked at for a run that has ended.
+    pub(crate) fn is_of_run(&self) -> bool {
+        self.chosen.is_some()
     }
 
     /// With threads of ordinary scheduling that measure, or not.
@@ -271,6 +280,27 @@ impl<'a> Machine<'a> {
             .get_or_init(|| KernelConfig::of_machine(self.root()))
             .as_ref()
             .map_err(Clone::clone)
+    }
+
+    /// The names of arguments that the running kernel's image holds, or why they are not known;
+    /// none where the image is not there. To read it takes some 100 ms.
+    pub(crate) fn image(&self) -> Option<Result<&ImageNames, &str>> {
+        let find = || {
+            let names = self.arguments.words().map(|(name, _)| name.to_owned());
+            ImageNames::of_machine(self.root(), names.chain([MANAGED_IRQ_FLAG.to_owned()]))
+        };
+        let image = self.image.get_or_init(find).as_ref()?;
+        Some(image.as_ref().map_err(String::as_str))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn has_read_image(&self) -> bool {
+        self.image.get().is_some()
+    }
+
+    /// Whether the running kernel's image holds a name, where that is certain.
+    pub(crate) fn image_holds(&self, name: &str) -> Option<bool> {
+        self.image()?.ok()?.holds(name)
     }
 }
 

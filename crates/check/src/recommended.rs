@@ -6,6 +6,7 @@ use super::arguments::cpus as cpus_of_argument;
 use super::board::usb_arguments;
 use super::config::KernelConfig;
 use super::isolating::{highest_cpu, is_of_balancing};
+use super::kernel_arguments::MANAGED_IRQ_FLAG;
 use super::machine::Machine;
 use super::preemption::preempts_fully;
 use super::set_apart::TICKLESS;
@@ -210,7 +211,8 @@ fn may_take_flag(machine: &Machine<'_>, arguments: &[Recommended]) -> Option<Phr
     let release = machine.text("proc/sys/kernel/osrelease")?;
     let brings_newer = WITH_NEWER_FEATURES.iter().any(|mark| release.contains(mark));
     let is_tried = machine.arguments.written("isolcpus").unwrap_or_default().contains(MANAGED_IRQ);
-    if takes_managed_irq(machine) || machine.options.config.is_some() || !brings_newer || is_tried {
+    let is_certain = || machine.options.config.is_some() || image_holds_flag(machine).is_some();
+    if !brings_newer || is_tried || takes_managed_irq(machine) || is_certain() {
         return None;
     }
     let (_, list) = isolating.to.split_once('=')?;
@@ -239,18 +241,27 @@ fn version(machine: &Machine<'_>) -> Option<(u32, u32)> {
 }
 
 /// Whether the kernel takes the flag `managed_irq` of isolcpus. One whose version is not known is
-/// taken for a newer one. Distributions bring the flag to older kernels: where it was given to the
-/// running one, its version proves nothing, and what became of the argument counts.
+/// taken for a newer one. Distributions bring the flag to older kernels, and their image shows it.
+/// Where that cannot be read and the flag was given to the running one, its version proves nothing,
+/// and what became of the argument counts.
 pub(crate) fn takes_managed_irq(machine: &Machine<'_>) -> bool {
     let is_new = version(machine).is_none_or(|version| version >= WITH_MANAGED_IRQ);
     if is_new || machine.options.config.is_some() {
         return is_new;
+    }
+    if let Some(holds) = image_holds_flag(machine) {
+        return holds;
     }
     let written = machine.arguments.written("isolcpus").unwrap_or_default();
     let isolated = machine.cpus(BOOT_ISOLATED).unwrap_or_default();
     // Without `domain` the list is empty, whether the kernel took the flag or refused it.
     let is_refused = is_of_balancing(&written) && isolated.is_empty();
     written.contains(MANAGED_IRQ) && !is_refused
+}
+
+/// A run's end does not wait for its kernel to be read.
+fn image_holds_flag(machine: &Machine<'_>) -> Option<bool> {
+    if machine.is_of_run() { None } else { machine.image_holds(MANAGED_IRQ_FLAG) }
 }
 
 /// What stands before the list of isolcpus. `domain` goes without saying where no flag stands

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Kernel arguments that do nothing, because their name or their value is misspelled.
 //!
-//! No file has the names of all arguments that a kernel takes. What is written is compared with
-//! those that latency recipes use, with common ones, and with the parameters that loaded modules
-//! have in /sys/module. A name that is near none of these may be right: nothing is said of it.
+//! What is written is compared with the arguments that latency recipes use, with common ones, with
+//! the parameters that loaded modules have in /sys/module, and with the image of the running
+//! kernel, which holds the names of all that it takes. Where that cannot be read, a name that is
+//! near none of the others may be right: nothing is said of it.
 
 use super::arguments;
 use super::finding::Seen;
 use super::isolating::highest_cpu;
-use super::kernel_arguments::COMMON;
+use super::kernel_arguments::{COMMON, OF_EVERY_KERNEL, OF_OTHERS, OF_OTHERS_BEGIN};
 use super::machine::Machine;
 use super::preemption::{MODES, is_fixed, knows_mode};
 use super::words::{differ_by, is_one_off, listed};
@@ -78,6 +79,8 @@ const CLOCKS: [&str; 12] = [
     "pit",
 ];
 const AVAILABLE_CLOCKS: &str = "sys/devices/system/clocksource/clocksource0/available_clocksource";
+/// `arguments-in-effect` says where the kernel does not know these.
+const OF_IN_EFFECT: [&str; 3] = ["isolcpus", "nohz_full", "preempt"];
 /// Its value 1 limits USB, and where Ethernet is connected by it that too.
 const SLOW_USB: (&str, &str) = ("dwc_otg.speed", "1");
 
@@ -103,9 +106,11 @@ pub fn misspelled_arguments(machine: &Machine<'_>) -> Vec<Misspelled> {
 }
 
 pub(crate) fn spelling(machine: &Machine<'_>) -> Option<Seen> {
-    let wrong = misspelled_arguments(machine);
+    let mut wrong = misspelled_arguments(machine);
+    let are_misspelled = !wrong.is_empty();
+    wrong.extend(not_held(machine, &wrong));
     if wrong.is_empty() {
-        return None;
+        return by_image(machine);
     }
     let (found, actions): (Vec<Phrase>, Vec<Phrase>) = wrong
         .into_iter()
@@ -113,7 +118,78 @@ pub(crate) fn spelling(machine: &Machine<'_>) -> Option<Seen> {
             (phrase!("misspelled", written, because), action)
         })
         .unzip();
-    Seen::bad(Phrase::joined("sentences", found), Phrase::joined("and", actions))
+    let (found, action) = (Phrase::joined("sentences", found), Phrase::joined("and", actions));
+    // A program may read what the kernel does not.
+    if are_misspelled { Seen::bad(found, action) } else { Seen::warn(found, action) }
+}
+
+/// Names that the kernel alone would read, each as it is written, and whether it is known to be one
+/// of some kernel's. What has a dot may be of a module that is not loaded yet.
+fn names_for_kernel<'m>(
+    machine: &'m Machine<'_>,
+) -> impl Iterator<Item = (&'m str, Option<&'m str>, bool)> {
+    let is_of = |list: &str, plain: &str| list.split_ascii_whitespace().any(|name| name == plain);
+    let is_name = |name: &str| {
+        let mut letters = name.chars();
+        name.len() > 2
+            && letters
+                .all(|one| one.is_ascii_lowercase() || one.is_ascii_digit() || "_-".contains(one))
+    };
+    machine.arguments.words().filter_map(move |(name, value)| {
+        let plain = name.replace('-', "_");
+        let is_of_others = is_of(OF_OTHERS, &plain)
+            || OF_OTHERS_BEGIN.iter().any(|begin| plain.starts_with(begin));
+        let is_asked = is_name(name)
+            && !is_of_others
+            && !is_of(OF_EVERY_KERNEL, &plain)
+            && !OF_IN_EFFECT.contains(&plain.as_str());
+        let is_known = known_names().chain(RIGHT_TOO).any(|known| known == plain);
+        is_asked.then_some((name, value, is_known))
+    })
+}
+
+/// Arguments that the running kernel's image does not hold, but for those that are said already. No
+/// recording has them, and a run's end does not wait for its kernel to be read.
+fn not_held(machine: &Machine<'_>, said: &[Misspelled]) -> Vec<Misspelled> {
+    if machine.is_of_run() {
+        return Vec::new();
+    }
+    let mut wrong: Vec<Misspelled> = Vec::new();
+    for (name, value, is_known) in names_for_kernel(machine) {
+        let written = as_argument(name, value);
+        if said.iter().chain(&wrong).any(|one| one.written == written)
+            || machine.image_holds(name) != Some(false)
+        {
+            continue;
+        }
+        let action = if LATENCY_ARGUMENTS.contains(&name.replace('-', "_").as_str()) {
+            phrase!("boot-built-for", arguments = written.clone())
+        } else if is_known {
+            phrase!("remove-arguments", arguments = written.clone())
+        } else {
+            phrase!("remove-unless-read", written = written.clone())
+        };
+        wrong.push(Misspelled { written, because: phrase!("not-in-image"), action });
+    }
+    wrong
+}
+
+/// What the image says where nothing is wrong, or why it does not say whether something is.
+fn by_image(machine: &Machine<'_>) -> Option<Seen> {
+    if machine.is_of_run() {
+        return None;
+    }
+    let mut names = names_for_kernel(machine).peekable();
+    names.peek()?;
+    match machine.image()? {
+        Ok(image) => {
+            Seen::ok(format!("no name that the kernel's image lacks ({})", image.source()))
+        }
+        Err(reason) => {
+            let (name, ..) = names.find(|(_, _, is_known)| !is_known)?;
+            Seen::unknown(format!("whether this kernel knows {name}: {reason}"))
+        }
+    }
 }
 
 fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Misspelled> {
@@ -126,10 +202,12 @@ fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Mis
         return None;
     }
     let meant = near(&plain).or_else(|| parameters.as_ref()?.near());
-    match meant {
+    let wrong = match meant {
         Some(meant) => Some(corrected(machine, name, value, &meant)),
         None => otherwise(&plain, name, value).or_else(|| parameters?.unknown(name, value)),
-    }
+    };
+    // What this kernel has is no misspelling of what others have.
+    wrong.filter(|_| machine.image_holds(&plain) != Some(true))
 }
 
 /// The arguments that recipes use, and common ones.
@@ -325,6 +403,10 @@ fn value_of(machine: &Machine<'_>, name: &str, value: &str) -> Option<Misspelled
     };
     Some(Misspelled { written, because, action })
 }
+
+#[cfg(test)]
+#[path = "spelling_image_tests.rs"]
+mod image_tests;
 
 #[cfg(test)]
 mod tests {
