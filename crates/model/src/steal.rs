@@ -36,6 +36,20 @@ impl Document {
         is_known.then_some(cpus)
     }
 
+    /// What was taken from the CPU of the worst latency, and from the one with most of it where that
+    /// is another; from the latter alone where the former is not known. None where nothing was
+    /// taken, or where that is not known.
+    pub fn steal_at_worst(&self) -> Option<(StolenTime, Option<StolenTime>)> {
+        let all = self.steal()?;
+        let most = *all.first()?;
+        let here = self.cpu_of_worst_latency().map(|cpu| {
+            let known = all.iter().find(|time| time.cpu == cpu).copied();
+            known.unwrap_or(StolenTime { cpu, stolen_ms: 0, ..most })
+        });
+        let here = here.unwrap_or(most);
+        Some((here, Some(most).filter(|most| most.stolen_ms > here.stolen_ms)))
+    }
+
     /// The CPU of the thread that had the worst latency. None where that ran on any CPU, or where
     /// nothing was measured.
     pub fn cpu_of_worst_latency(&self) -> Option<CpuId> {

@@ -6,7 +6,6 @@ use crate::language::{texts, tr};
 use crate::overview::Overview;
 use crate::sections::caveats;
 use crate::sections::events::{self, Delta, Source};
-use model::StolenTime;
 
 pub(crate) struct Activity {
     pub(crate) title: &'static str,
@@ -97,14 +96,22 @@ fn time((percent, ms): (f64, u64)) -> Cell {
 /// Time that somebody else took, which a hypervisor's guest cannot distinguish from its own
 /// lateness: the figure of its caveat.
 fn stolen(overview: &Overview<'_>) -> Cell {
-    let Some(stolen) = overview.document().steal() else { return not_known() };
-    let worst = stolen.first();
-    let beside = worst.map(|one| tr!(time_on_cpu, time = caveats::time_stolen(one), cpu = one.cpu));
-    Cell {
-        figure: format!("{} %", format::share(worst.map_or(0.0, StolenTime::percent))),
-        beside: beside.unwrap_or_default(),
-        bad: worst.is_some(),
+    let document = overview.document();
+    if document.steal().is_none() {
+        return not_known();
     }
+    let Some((stolen, most)) = document.steal_at_worst() else {
+        return Cell { figure: "0 %".into(), beside: String::new(), bad: false };
+    };
+    let (time, cpu) = (caveats::time_stolen(&stolen), stolen.cpu);
+    let beside = match most {
+        Some(most) => {
+            let (other, most) = (most.cpu, format::share(most.percent()));
+            tr!(time_on_cpu_at_worst, time, cpu, most, other)
+        }
+        None => tr!(time_on_cpu, time, cpu),
+    };
+    Cell { figure: format!("{} %", format::share(stolen.percent())), beside, bad: true }
 }
 
 fn meaning(kind: &str) -> &'static str {

@@ -230,19 +230,12 @@ fn of_machine(document: &Document) -> Vec<Caveat> {
     all.into_iter().flatten().collect()
 }
 
-/// The hypervisor ran something else on CPUs that were measured: on that of the worst latency, and
-/// on the one with most of it where that is another.
+/// The hypervisor ran something else on CPUs that were measured.
 fn steal(document: &Document) -> Option<Caveat> {
-    let all = document.steal()?;
-    let most = *all.first()?;
-    let here = document.cpu_of_worst_latency().map(|cpu| {
-        let known = all.iter().find(|time| time.cpu == cpu).copied();
-        known.unwrap_or(StolenTime { cpu, stolen_ms: 0, ..most })
-    });
-    let stolen = here.unwrap_or(most);
+    let (stolen, most) = document.steal_at_worst()?;
     let (time, percent) = (time_stolen(&stolen), format::share(stolen.percent()));
     let cpu = stolen.cpu;
-    let (phrase, short) = if stolen.stolen_ms < most.stolen_ms {
+    let (phrase, short) = if let Some(most) = most {
         let (other, most) = (most.cpu, format::share(most.percent()));
         (
             tr!(steal_time_at_worst, percent, time, cpu, most, other),
@@ -251,7 +244,8 @@ fn steal(document: &Document) -> Option<Caveat> {
     } else {
         (tr!(steal_time_percent_time, percent, time, cpu), tr!(steal_percent, percent))
     };
-    Some(Caveat { kind: CaveatKind::Steal, size: most.percent(), phrase, short })
+    let size = most.unwrap_or(stolen).percent();
+    Some(Caveat { kind: CaveatKind::Steal, size, phrase, short })
 }
 
 fn other_work(document: &Document) -> Option<Caveat> {

@@ -2,6 +2,7 @@
 //! Caveats, line by line.
 
 use super::*;
+use crate::sections::activity;
 use crate::synthetic::{Synthetic, lose_samples};
 use model::{BusyProcess, Processes};
 
@@ -116,28 +117,35 @@ fn the_end_of_a_program_that_was_measured_whole_is_a_fact() {
     assert_eq!(shown(3, true), (vec![failed], vec![warning(3)]));
 }
 
-/// It was that of the CPU with most of it, beside a worst latency that was on another.
+/// It was that of the CPU with most of it, beside a worst latency that was on another: in the
+/// caveat, and later in the page's table alone.
 #[test]
 fn steal_time_is_first_that_of_the_worst_latencys_cpu() {
-    let mut document = Synthetic::hackbench().build().document;
-    *document.host.after.as_mut().unwrap().cpus[1].time_ms.get_mut("steal").unwrap() += 3_000;
+    let mut recorded = Synthetic::hackbench().build();
+    let after = recorded.document.host.after.as_mut().unwrap();
+    *after.cpus[1].time_ms.get_mut("steal").unwrap() += 3_000;
     let mut said = |worst: usize| {
-        for (index, thread) in document.threads.iter_mut().enumerate() {
+        for (index, thread) in recorded.document.threads.iter_mut().enumerate() {
             let max = &mut thread.latency_with_skipped_ns.as_mut().unwrap().max;
             *max = if index == worst { 99_000_000 } else { 1_000_000 };
         }
-        let steal = collect(&document).remove(0);
-        (steal.phrase, steal.short)
+        let steal = collect(&recorded.document).remove(0);
+        let tables = activity::all(&[Overview::new(&recorded)]);
+        let row = tables[0].rows.iter().find(|row| row.name == "steal").unwrap();
+        [steal.phrase, steal.short, format!("{}: {}", row.cells[0].figure, row.cells[0].beside)]
     };
-    let is = |phrase: &str, short: &str| (phrase.to_owned(), short.to_owned());
+    let is = |texts: [&str; 3]| texts.map(str::to_owned);
     assert_eq!(
         said(0),
-        is(
-            "steal time 1.0 % (100 ms) on CPU 0 (worst latency), 24.0 % on CPU 1",
-            "steal 1.0 % (CPU 1: 24.0 %)"
-        )
+        is([
+            "steal time 1.0 % (100 ms) on CPU 0 (worst latency), most on CPU 1: 24.0 %",
+            "steal 1.0 % (CPU 1: 24.0 %)",
+            "1.0 %: 100 ms on CPU 0 (worst latency), most on CPU 1: 24.0 %",
+        ])
     );
-    assert_eq!(said(1), is("steal time 24.0 % (3.10 s) on CPU 1", "steal 24.0 %"));
+    let at_worst =
+        ["steal time 24.0 % (3.10 s) on CPU 1", "steal 24.0 %", "24.0 %: 3.10 s on CPU 1"];
+    assert_eq!(said(1), is(at_worst));
 }
 
 #[test]
