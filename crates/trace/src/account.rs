@@ -26,6 +26,17 @@ enum Context {
     Softirq(u8),
 }
 
+/// Where the idle thread is in its loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Idle {
+    Halted,
+    /// An interrupt came, and the end of the halt was not told of since: on its way out of it.
+    Interrupted,
+    /// The halt ended with interrupts off, before the interrupt that ended it came.
+    Resumed,
+    Runs,
+}
+
 /// What a CPU does at a time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State {
@@ -37,10 +48,30 @@ struct State {
     contexts: Vec<Context>,
     /// What workers of the kernel execute, by their threads.
     works: Vec<(i64, NameId)>,
+    /// None where no event tells.
+    idle: Option<Idle>,
 }
 
 impl State {
+    /// Before the first of these events.
+    fn before(events: &[Event]) -> Self {
+        let idle = events.iter().find_map(|event| match event.what {
+            What::Idle { begins } => Some(if begins { Idle::Runs } else { Idle::Halted }),
+            _ => None,
+        });
+        State { idle, ..State::default() }
+    }
+
     fn apply(&mut self, event: &Event) {
+        self.idle = match (event.what, self.idle) {
+            (What::Idle { begins: true }, _) => Some(Idle::Halted),
+            (What::Idle { begins: false }, Some(Idle::Halted)) => Some(Idle::Resumed),
+            (What::Interrupt { begins: true, .. }, Some(Idle::Halted)) => Some(Idle::Interrupted),
+            (What::Idle { begins: false }, Some(Idle::Interrupted))
+            | (What::Interrupt { begins: true, .. }, Some(Idle::Resumed))
+            | (What::Switch { .. }, Some(_)) => Some(Idle::Runs),
+            (_, idle) => idle,
+        };
         match event.what {
             What::Switch { to, to_task, .. } => {
                 (self.running, self.task) = (Some(to), Some(to_task));
@@ -224,19 +255,16 @@ impl<'a> Scene<'a> {
             let woken = spike.woken.or_else(|| events().find(to_us).map(|event| event.time))?;
             return Some(at(woken, woken, None));
         };
-        // The outermost interrupt that it is in began where the last one began in none.
-        let (mut state, mut began) = (State::default(), None);
+        // A softirq that the outermost interrupt came into began before it.
+        let (mut state, mut begins) = (State::default(), Vec::new());
         for event in &events[..place] {
-            let was_out = state.contexts.is_empty();
             state.apply(event);
-            match state.contexts.len() {
-                0 => began = None,
-                _ if was_out => began = Some(event.time),
-                _ => {}
-            }
+            begins.resize(state.contexts.len(), event.time);
         }
+        let is_interrupt = |context: &Context| matches!(context, Context::Interrupt(_));
+        let outermost = state.contexts.iter().position(is_interrupt).unwrap_or(0);
         let woken = &events[place];
-        let interrupted = began.unwrap_or(woken.time).max(spike.planned);
+        let interrupted = begins.get(outermost).copied().unwrap_or(woken.time).max(spike.planned);
         Some(at(interrupted, woken.time, Some(woken.by)))
     }
 
@@ -250,7 +278,7 @@ impl<'a> Scene<'a> {
     /// What the CPU of a leg did meanwhile, without gaps.
     fn segments(&self, leg: &Leg<'_>) -> Vec<Segment> {
         let Leg { from, until, window } = leg;
-        let (mut state, mut segments) = (State::default(), Vec::new());
+        let (mut state, mut segments) = (State::before(&window.events), Vec::new());
         let before = window.events.partition_point(|event| event.time < *from);
         window.events[..before].iter().for_each(|event| state.apply(event));
         let behind = window.events.partition_point(|event| event.time <= *until).max(before);
@@ -299,7 +327,18 @@ impl<'a> Scene<'a> {
         });
         let task = state.task.or(left);
         let goes_before = || [state.task, left].into_iter().flatten().any(|id| self.is_before(id));
-        let context = state.contexts.last().copied();
+        // One that is left by a switch, as PREEMPT_RT leaves softirqs, could be preempted.
+        let is_left = later.iter().find_map(|event| match event.what {
+            What::Switch { .. } => Some(true),
+            What::Softirq { begins: false, .. } => Some(false),
+            _ => None,
+        });
+        let is_preempted = |context: &Context| {
+            matches!(context, Context::Softirq(_))
+                && begin >= self.interrupted
+                && is_left == Some(true)
+        };
+        let context = state.contexts.last().copied().filter(|context| !is_preempted(context));
         let next = later.first().map_or(self.spike.number, |event| match event.what {
             What::Switch { from, .. } => from,
             _ => event.by,
@@ -312,13 +351,22 @@ impl<'a> Scene<'a> {
                 return;
             }
             Some(Context::Interrupt(_)) => (PartKind::HardInterrupt, traced),
+            // It runs with interrupts on: what kept the timer's out did so within it.
+            Some(Context::Softirq(_)) if begin < self.interrupted => {
+                (PartKind::TimerPending, Evidence::Inferred)
+            }
             Some(Context::Softirq(_)) => (PartKind::Softirq, traced),
             None if is_ours => {
                 (if begin < self.woken { PartKind::Thread } else { PartKind::Return }, traced)
             }
-            None if begin < self.interrupted && running == Some(0) => {
-                (PartKind::Idle, Evidence::Inferred)
-            }
+            None if begin < self.interrupted && running == Some(0) => match state.idle {
+                None | Some(Idle::Halted) => (PartKind::Idle, Evidence::Inferred),
+                Some(Idle::Resumed) => (PartKind::LeavingIdle, traced),
+                // As on the way out of an interrupt that came before the timer's.
+                Some(Idle::Interrupted | Idle::Runs) => {
+                    (PartKind::TimerPending, Evidence::Inferred)
+                }
+            },
             None if begin < self.woken => (PartKind::TimerPending, Evidence::Inferred),
             None if running == Some(0) => (PartKind::LeavingIdle, traced),
             None if goes_before() => (PartKind::OtherThread, traced),

@@ -133,6 +133,93 @@ fn what_runs_first_is_named_with_its_priority() {
     assert_eq!(cause.evidence, Some(Evidence::Traced));
 }
 
+/// A softirq runs with interrupts on: it is what the timer's came into, not what kept it out.
+#[test]
+fn a_timer_that_interrupts_a_softirq() {
+    let net_rx = |begins| What::Softirq { vector: 3, begins };
+    let made = || {
+        let made = Made::new().switch(500, 0, 7).and(900, 7, net_rx(true));
+        let made = made.interrupt(1_300, 7, "local timer", true).waking(1_320, 7);
+        made.interrupt(1_400, 7, "local timer", false)
+    };
+    let until_then = [
+        (PartKind::TimerPending, 300, some("NET_RX")),
+        (PartKind::HardInterrupt, 100, some("local timer")),
+    ];
+    let runs_to_its_end = made().and(1_700, 7, net_rx(false)).switch(1_900, 7, OURS);
+    let then = [
+        (PartKind::Softirq, 300, some("NET_RX")),
+        (PartKind::PreemptionOff, 200, some("hackbench")),
+        (PartKind::Return, 100, some("teiji-0")),
+    ];
+    let none = Beside::default();
+    assert_eq!(runs_to_its_end.accounted(&none), [&until_then[..], &then].concat());
+    // PREEMPT_RT preempts it.
+    let is_preempted = made().switch(1_900, 7, OURS).switch(2_500, OURS, 7);
+    let then = [
+        (PartKind::PreemptionOff, 500, some("hackbench")),
+        (PartKind::Return, 100, some("teiji-0")),
+    ];
+    assert_eq!(is_preempted.accounted(&none), [&until_then[..], &then].concat());
+}
+
+/// An interrupt ends the halt: what it still does on its way out keeps the timer's out.
+#[test]
+fn a_timer_that_comes_after_another_interrupt_of_an_idle_cpu() {
+    let made = |halt_ends| {
+        let made = Made::new().switch(500, 7, 0).and(600, 0, What::Idle { begins: true });
+        let made = made.interrupt(990, 0, "eth0", true).interrupt(1_100, 0, "eth0", false);
+        let made = if halt_ends {
+            made.and(1_110, 0, What::Idle { begins: false }).and(
+                1_120,
+                0,
+                What::Idle { begins: true },
+            )
+        } else {
+            made
+        };
+        made.interrupt(1_300, 0, "local timer", true)
+            .waking(1_310, 0)
+            .interrupt(1_400, 0, "local timer", false)
+            .and(1_450, 0, What::Idle { begins: false })
+            .switch(1_900, 0, OURS)
+    };
+    let beside = Beside { idle_exit_ns: 1_000, stolen_ns: 0 };
+    let kinds = |made: Made| {
+        let found = made.accounted(&beside);
+        found.into_iter().map(|(kind, ns, _)| (kind, ns)).collect::<Vec<_>>()
+    };
+    let then =
+        [(PartKind::HardInterrupt, 100), (PartKind::LeavingIdle, 500), (PartKind::Return, 100)];
+    let until = [(PartKind::HardInterrupt, 100), (PartKind::TimerPending, 200)];
+    assert_eq!(kinds(made(false)), [&until[..], &then].concat());
+    let until =
+        [(PartKind::HardInterrupt, 100), (PartKind::TimerPending, 20), (PartKind::Idle, 180)];
+    assert_eq!(kinds(made(true)), [&until[..], &then].concat());
+}
+
+/// Where a CPU halts with interrupts off, the end of the halt is told of before its interrupt.
+#[test]
+fn a_halt_that_ends_before_its_interrupt() {
+    let made = Made::new()
+        .switch(500, 7, 0)
+        .and(600, 0, What::Idle { begins: true })
+        .and(1_200, 0, What::Idle { begins: false })
+        .interrupt(1_300, 0, "local timer", true)
+        .waking(1_310, 0)
+        .interrupt(1_400, 0, "local timer", false)
+        .switch(1_900, 0, OURS);
+    let beside = Beside { idle_exit_ns: 1_000, stolen_ns: 0 };
+    let expected = vec![
+        (PartKind::Idle, 200, some("idle")),
+        (PartKind::LeavingIdle, 100, some("idle")),
+        (PartKind::HardInterrupt, 100, some("local timer")),
+        (PartKind::LeavingIdle, 500, some("idle")),
+        (PartKind::Return, 100, some("teiji-0")),
+    ];
+    assert_eq!(made.accounted(&beside), expected);
+}
+
 /// On some kernels switches out of idle are not recorded.
 #[test]
 fn a_switch_that_is_missing() {
