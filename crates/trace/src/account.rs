@@ -360,12 +360,13 @@ impl<'a> Scene<'a> {
                 (if begin < self.woken { PartKind::Thread } else { PartKind::Return }, traced)
             }
             None if begin < self.interrupted && running == Some(0) => match state.idle {
-                None | Some(Idle::Halted) => (PartKind::Idle, Evidence::Inferred),
                 Some(Idle::Resumed) => (PartKind::LeavingIdle, traced),
                 // As on the way out of an interrupt that came before the timer's.
-                Some(Idle::Interrupted | Idle::Runs) => {
+                Some(Idle::Interrupted | Idle::Runs) if running == Some(next) => {
                     (PartKind::TimerPending, Evidence::Inferred)
                 }
+                // Or a switch out of idle was not recorded, and what ran is not known.
+                _ => (PartKind::Idle, Evidence::Inferred),
             },
             None if begin < self.woken => (PartKind::TimerPending, Evidence::Inferred),
             None if running == Some(0) => (PartKind::LeavingIdle, traced),

@@ -236,6 +236,18 @@ fn a_switch_that_is_missing() {
         (PartKind::LeavingIdle, 600, some("idle")),
     ];
     assert_eq!(made.accounted(&beside), expected);
+    // A thread is there without one: it is not known since when.
+    let made = Made::new()
+        .switch(500, 7, 0)
+        .and(600, 0, What::Idle { begins: true })
+        .interrupt(700, 0, "eth0", true)
+        .interrupt(750, 0, "eth0", false)
+        .and(760, 0, What::Idle { begins: false })
+        .interrupt(1_300, 7, "local timer", true)
+        .waking(1_310, 7)
+        .interrupt(1_400, 7, "local timer", false)
+        .switch(1_900, 7, OURS);
+    assert_eq!(made.accounted(&beside)[..3], expected[..3]);
 }
 
 #[test]
