@@ -25,13 +25,13 @@ declare -A stages_of=(
     [check]="format scripts lints units"
     [test]="release tools format scripts lints cross kernels programs lab cli units faults limits wheel recordings stand-ins guests browser"
 )
-stages_of[all]="${stages_of[test]} processors lab-cpus lab-long guests-long reproducible packages simulations all-calls"
+stages_of[all]="${stages_of[test]} processors lab-cpus lab-long guests-long reproducible packages r simulations all-calls"
 # How long each may take on two quiet cores, s: `check` once all is built, the others from nothing.
 declare -A promised_s=([check]=180 [test]=1200 [all]=3600)
 # What a stage needs of others. All but `release` need what `tools` installs.
 declare -A needs_of=(
     [units]=programs [cli]=programs [faults]=programs [simulations]=programs [all-calls]=programs
-    [cross]=release [limits]=release [wheel]=release [recordings]=release [stand-ins]=release [kernels]=release [reproducible]=release [packages]=release [processors]=release
+    [cross]=release [limits]=release [wheel]=release [recordings]=release [stand-ins]=release [kernels]=release [reproducible]=release [packages]=release [r]=release [processors]=release
     [lab]="kernels cross programs" [lab-long]="kernels cross processors" [lab-cpus]=kernels [guests]="kernels cross" [guests-long]="kernels cross"
     [browser]=recordings
 )
@@ -59,6 +59,7 @@ describe() {
         limits) echo "size, start, memory and instructions within their limits" ;;
         reproducible) echo "the release program is the same, byte for byte, when built elsewhere" ;;
         packages) echo "what a release has is the same when made again; the Debian package is installed into clean Debians and removed" ;;
+        r) echo "the lines of R in the documentation run, and print what the recording says" ;;
         wheel) echo "the wheel is the same when built again; its module, its plugin of pytest and its page" ;;
         recordings) echo "real recordings, checked by an independent program" ;;
         stand-ins) echo "teiji cyclictest beside the one of rt-tests: the same output and exit codes" ;;
@@ -295,7 +296,12 @@ for one in json.load(sys.stdin)["components"]:
     done
 }
 
-# Idle, loaded, and two that overrun their interval all the time: one skips, one catches up.
+stage_r() {
+    needs Rscript r-base-core
+    install_missing
+    "$python" tests/outside/check_r.py "$(native_program)"
+}
+
 # The measuring thread's clock must not enter the kernel: readings that do are right, and cost every latency a system call.
 clock_stays_in_user_space() {
     local source trace=$work/clock.trace
@@ -318,6 +324,7 @@ clock_stays_in_user_space() {
     fi
 }
 
+# Idle, loaded, and two that overrun their interval all the time: one skips, one catches up.
 stage_recordings() {
     local teiji
     teiji=$(native_program)
