@@ -349,6 +349,7 @@ stage_recordings() {
     measure timestamps --probe stream --from "$work/recordings/timestamps" --period 976562ns
     "$teiji" verify "$work"/recordings/*.teiji
     "$python" "$oracle" "$work"/recordings/*.teiji
+    "$python" tests/outside/check_parquet.py "$teiji" "$work"/recordings/*.teiji
     clock_stays_in_user_space
 }
 

@@ -2,8 +2,8 @@
 //! CSV: every row of a recording, or its histogram.
 
 use super::ExportError;
-use model::Detail;
-use recording::{Recording, each_row};
+use model::{Detail, ProbeStatement, Thread};
+use recording::{Recording, Row, each_row};
 use stats::Bucket;
 use std::io::{self, BufWriter, Write};
 
@@ -20,38 +20,62 @@ pub fn export_samples(
     let mut out = BufWriter::with_capacity(1 << 16, to);
     let probe = &recording.document().probe;
     let columns: Vec<String> = probe.columns.iter().map(|column| cell(&column.name)).collect();
-    let (row, time) =
-        if probe.is_planned() { ("activation", "planned_ns") } else { ("event", "time_ns") };
+    let RowNames { row, time } = RowNames::of(probe);
     writeln!(out, "thread,cpu,{row},{time},{}", columns.join(","))?;
+    let result = each_table_row(recording, &mut |thread, row, time| {
+        let (index, cpu) = (thread.index, probe.cpu_text(thread));
+        write!(out, "{index},{cpu},{},{}", row.number, text(time))?;
+        for value in row.values {
+            write!(out, ",{}", text(*value))?;
+        }
+        writeln!(out)
+    });
+    out.flush()?;
+    result
+}
+
+/// What the number of a row and its time are called.
+pub(super) struct RowNames {
+    pub(super) row: &'static str,
+    pub(super) time: &'static str,
+}
+
+impl RowNames {
+    pub(super) fn of(probe: &ProbeStatement) -> Self {
+        if probe.is_planned() {
+            RowNames { row: "activation", time: "planned_ns" }
+        } else {
+            RowNames { row: "event", time: "time_ns" }
+        }
+    }
+}
+
+/// Hands over each row of each thread, with its time in ns.
+///
+/// # Errors
+/// When `visit` fails, and then nothing more is read; when samples cannot be read: then those
+/// before were handed over, and the other threads'.
+pub(super) fn each_table_row(
+    recording: &Recording,
+    visit: &mut dyn FnMut(&Thread, Row<'_>, Option<i64>) -> io::Result<()>,
+) -> Result<(), ExportError> {
+    let probe = &recording.document().probe;
     let mut damaged = None;
     for (thread, files) in recording.document().threads.iter().zip(recording.sample_files()?) {
-        let (index, cpu) = (thread.index, probe.cpu_text(thread));
         let planned =
             |row: u64| i64::try_from(row).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
         let mut failed: io::Result<()> = Ok(());
-        let mut line = String::new();
         let read = each_row(&files, &mut |row| {
             if failed.is_err() {
                 return;
             }
             let since_start =
                 if probe.is_planned() { Some(planned(row.number)) } else { row.time_ns };
-            line = format!(
-                "{index},{cpu},{},{}",
-                row.number,
-                text(since_start.map(|time| thread.start_ns.0 + time))
-            );
-            for value in row.values {
-                line.push(',');
-                line.push_str(&text(*value));
-            }
-            failed = writeln!(out, "{line}");
+            failed = visit(thread, row, since_start.map(|time| thread.start_ns.0 + time));
         });
         failed?;
-        // What is left of a damaged file is written, and the other threads'.
         damaged = damaged.or(read.err());
     }
-    out.flush()?;
     damaged.map_or(Ok(()), |error| Err(error.into()))
 }
 

@@ -9,6 +9,7 @@ mod hdrhistogram;
 mod micros;
 mod openmetrics;
 mod osadl;
+mod parquet;
 mod perfetto;
 
 pub use csv::{export_histogram, export_samples};
@@ -45,6 +46,8 @@ enum Needs {
     Latencies,
     /// Latencies of rows whose planned time is known.
     PlannedTimes,
+    /// Rows of whatever the probe measures, all columns of them.
+    Rows,
 }
 
 /// Every format that is written.
@@ -88,6 +91,14 @@ pub const EXPORT_FORMATS: &[ExportFormat] = &[
         takes_above: false,
         needs: Needs::Values,
         write: openmetrics::write,
+    },
+    ExportFormat {
+        name: "parquet",
+        what: "Parquet: the table of --samples, and run.json in its metadata",
+        is_binary: true,
+        takes_above: false,
+        needs: Needs::Rows,
+        write: parquet::write,
     },
     ExportFormat {
         name: "perfetto",
@@ -142,7 +153,7 @@ pub fn export(
     let probe = &recording.document().probe;
     let is_of_latencies = probe.quantity == Quantity::Latency && probe.rows != RowKind::Events;
     let lacks = match format.needs {
-        Needs::Values => None,
+        Needs::Values | Needs::Rows => None,
         Needs::Latencies => (!is_of_latencies).then_some("latencies of activations"),
         Needs::PlannedTimes => {
             (!is_of_latencies || !probe.is_planned()).then_some("activations with planned times")
@@ -157,8 +168,10 @@ pub fn export(
     let mut out = BufWriter::with_capacity(1 << 16, to);
     let mut left_out = (format.write)(&source, &mut out)?;
     out.flush()?;
-    let further = source.recorded.document.probe.others().count() as u64;
-    left_out.extend(counted(further, "further column", "further columns"));
+    if format.needs != Needs::Rows {
+        let further = source.recorded.document.probe.others().count() as u64;
+        left_out.extend(counted(further, "further column", "further columns"));
+    }
     Ok(left_out)
 }
 

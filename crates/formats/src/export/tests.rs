@@ -381,7 +381,9 @@ fn what_a_format_cannot_hold_is_refused() {
             (thread.detail, thread.histogram_ns.buckets) = (Detail::Histogram, vec![bucket]);
         }
     };
-    assert!(refused(narrow, "perfetto").ends_with("holds no samples"));
+    for name in ["perfetto", "parquet"] {
+        assert!(refused(narrow, name).ends_with("holds no samples"));
+    }
     let where_of = "cannot say where in 900 to 4000 ns latencies were";
     for name in ["cyclictest-json", "osadl", "hdrhistogram", "openmetrics"] {
         assert_eq!(refused(wide, name), format!("thread 0: {name} {where_of}"));
