@@ -217,7 +217,7 @@ impl Matrix {
     }
 
     /// The table, in which no column of a value is below another one where caveats and names can
-    /// stand below it instead.
+    /// stand below it instead. Values that are too many for columns are rows.
     fn side_by_side(&self, factor: usize, alike: &Alike<'_>) -> (String, Signs) {
         let others: Vec<usize> = (0..self.factors.len())
             .filter(|place| *place != factor && self.varied.contains(place))
@@ -248,6 +248,8 @@ impl Matrix {
             lettered
         } else if let Some(both) = numbered().lettered().filter(|shown| has_others && fits(shown)) {
             both
+        } else if let Some(rows) = self.values_in_rows(factor, &others, alike).filter(fits) {
+            rows
         } else if has_others && !fit_in_blocks(&plain.lines, texts) {
             numbered()
         } else {
@@ -259,6 +261,74 @@ impl Matrix {
         (out + &caveats, signs)
     }
 
+    /// The table with a row for each value and the figures as columns; with a number in the place of
+    /// other factors where it takes one to fit. None where cases have different figures.
+    fn values_in_rows(&self, factor: usize, others: &[usize], alike: &Alike<'_>) -> Option<Shown> {
+        let all = || alike.values().flatten().flatten();
+        let are_of_intervals = all().all(|case| case.row.is_of_intervals());
+        if !are_of_intervals && all().any(|case| case.row.is_of_intervals()) {
+            return None;
+        }
+        let figures = if are_of_intervals { OF_INTERVALS } else { OF_LATENCIES };
+        let by_thread = alike.keys().any(|(_, thread)| thread.is_some());
+        let mut head = self.heading(others, by_thread);
+        head.push(self.factors[factor].name.clone());
+        let texts = head.len();
+        head.extend(figures.map(|figure| figure.name().said().to_owned()));
+        let (mut lines, mut named) = (vec![head], Vec::new());
+        for cases in alike.values() {
+            let values = self.factors[factor].values.iter().zip(cases);
+            let there = values.filter_map(|(value, case)| Some((value, (*case)?)));
+            for (index, (value, case)) in there.enumerate() {
+                let mut line = if index == 0 {
+                    named.push(self.named_case(lines.len(), cases, case.row, others));
+                    self.others_of(cases, case, others, by_thread)
+                } else {
+                    vec![String::new(); texts - 1]
+                };
+                line.push(value.clone().or_nothing());
+                line.extend(figures.map(|figure| text(case, figure)));
+                lines.push(line);
+            }
+        }
+        let plain = Shown { lines, texts, below: Vec::new() };
+        let is_wide = aligned_width(&plain.lines) > WIDTH && !others.is_empty();
+        Some(if is_wide { plain.numbered(others.len(), &named) } else { plain })
+    }
+
+    /// The names of columns that are texts, but for the last.
+    fn heading(&self, others: &[usize], by_thread: bool) -> Vec<String> {
+        let names = others.iter().map(|place| self.factors[*place].name.clone());
+        names.chain(by_thread.then(|| tr!(thread))).collect()
+    }
+
+    /// What stands below them in the first line of cases, of which this is the first.
+    fn others_of(
+        &self,
+        cases: &[Option<Case<'_>>],
+        first: Case<'_>,
+        others: &[usize],
+        by_thread: bool,
+    ) -> Vec<String> {
+        let values = others.iter().map(|place| self.values_of(cases, *place));
+        values.chain(by_thread.then(|| first.thread())).collect()
+    }
+
+    /// The number of cases with this first line, and what it stands for.
+    fn named_case(
+        &self,
+        line: usize,
+        cases: &[Option<Case<'_>>],
+        row: &CellStats,
+        others: &[usize],
+    ) -> NamedCase {
+        let values = others.iter().map(|place| {
+            format!("{}={}", self.factors[*place].name, self.values_of(cases, *place))
+        });
+        let name = values.collect::<Vec<_>>().join(texts::comma.said());
+        NamedCase { line, number: self.number(row), name }
+    }
+
     /// The lines of the table, its heading first; and its cases.
     fn lines(
         &self,
@@ -267,10 +337,8 @@ impl Matrix {
         alike: &Alike<'_>,
         with_caveats: bool,
     ) -> (Vec<Vec<String>>, Vec<NamedCase>) {
-        let mut head: Vec<String> =
-            others.iter().map(|place| self.factors[*place].name.clone()).collect();
         let by_thread = alike.keys().any(|(_, thread)| thread.is_some());
-        head.extend(by_thread.then(|| tr!(thread)));
+        let mut head = self.heading(others, by_thread);
         head.push(tr!(figure));
         head.extend(self.factors[factor].values.iter().map(|value| value.clone().or_nothing()));
         let mut lines = vec![head];
@@ -279,21 +347,12 @@ impl Matrix {
             let Some(one) = cases.iter().flatten().next() else { continue };
             let figures = if one.row.is_of_intervals() { &OF_INTERVALS } else { &OF_LATENCIES };
             for (index, figure) in figures.iter().enumerate() {
-                let value = |place: &usize| self.values_of(cases, *place);
-                if index == 0 {
-                    let values = others
-                        .iter()
-                        .map(|place| format!("{}={}", self.factors[*place].name, value(place)));
-                    let name = values.collect::<Vec<_>>().join(texts::comma.said());
-                    named.push(NamedCase { line: lines.len(), number: self.number(one.row), name });
-                }
-                let mut line: Vec<String> = others
-                    .iter()
-                    .map(|place| if index == 0 { value(place) } else { String::new() })
-                    .collect();
-                line.extend(
-                    by_thread.then(|| if index == 0 { one.thread() } else { String::new() }),
-                );
+                let mut line = if index == 0 {
+                    named.push(self.named_case(lines.len(), cases, one.row, others));
+                    self.others_of(cases, *one, others, by_thread)
+                } else {
+                    vec![String::new(); others.len() + usize::from(by_thread)]
+                };
                 line.push(figure.name().said().to_owned());
                 let text = |case: Case<'_>| text(case, *figure);
                 line.extend(cases.iter().map(|case| case.map(text).or_nothing()));

@@ -1189,6 +1189,39 @@ fn values_that_do_not_fit_are_lettered_below() {
     assert!(lines.iter().flatten().any(|cell| *cell == named), "{lines:?}");
 }
 
+/// Of a plan with nine loads four columns stood below five others.
+#[test]
+fn values_that_are_too_many_for_columns_are_rows() {
+    let levels = ["cpu", "mem-alloc", "mem-fault", "mem-access"]
+        .into_iter()
+        .flat_map(|load| ["50%", "100%"].map(|level| format!("{load}@{level}")));
+    let loads: Vec<String> = ["none".to_owned()].into_iter().chain(levels).collect();
+    let kernels = ["debian:amd64", "debian:rt-amd64"];
+    let rows = kernels.iter().flat_map(|kernel| {
+        loads.iter().map(|load| vec![Some((*kernel).to_owned()), Some(load.clone())])
+    });
+    let mut matrix = Matrix::new(None, vec!["kernel".into(), "load".into()], rows);
+    let count = 2 * loads.len();
+    for row in 0..count {
+        matrix.add(
+            row,
+            1,
+            Synthetic::idle().threads(1).samples(&[4_000, 5_000, 1_900_000]).build(),
+        );
+    }
+    let text = matrix.by("load", English).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let cells: Vec<Vec<&str>> = text
+        .lines()
+        .map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
+        .collect();
+    assert_eq!(cells[0], ["kernel", "load", "p50", "p99", "p99.9", "max", "late"], "{text}");
+    assert_eq!(cells[1][..3], ["debian:amd64", "none", "5.0"], "{text}");
+    assert_eq!(cells[2][..2], ["cpu@50%", "5.0"], "{text}");
+    assert_eq!(cells[1 + loads.len()][..2], ["debian:rt-amd64", "none"], "{text}");
+    assert_eq!(text.matches("p50").count(), 1, "one table: {text}");
+}
+
 /// Each within one probe, whose quantity is its own.
 #[test]
 fn loads_are_compared_within_each_quantity() {
