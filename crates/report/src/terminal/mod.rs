@@ -242,7 +242,7 @@ fn accounts(overview: &Overview<'_>, activations: &Accounts, measured: u64) -> [
 fn legend(out: &mut String, overview: &Overview<'_>, table: &Table, paint: Paint) {
     let mut parts =
         vec![if overview.has_skipped() { tr!(us_skipped_counted_in) } else { tr!(us_as_measured) }];
-    if table.rows.iter().flatten().any(|cell| cell.starts_with('~')) {
+    if table.has_about() {
         parts.push(tr!(up_1_percent_high));
     }
     let too_few = |latencies: Latencies<'_>| {

@@ -38,7 +38,7 @@ pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> Str
         .chain(figures.map(Figure::name))
         .map(Text::said)
         .collect();
-    let rows = all.iter().map(|overview| row(overview, &figures)).collect();
+    let table = Table { head, rows: all.iter().map(|overview| row(overview, &figures)).collect() };
     // What the ns of the lab are stands below the table.
     let banners = caveats::banners(recordings);
     let banners = banners.iter().filter(|banner| !banner.kind.is_of_time());
@@ -46,10 +46,14 @@ pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> Str
     if !out.is_empty() {
         out.push('\n');
     }
-    out += &Table { head, rows }.render();
+    out += &table.render();
     out.push('\n');
     let has_skipped = all.iter().any(Overview::has_skipped);
-    wrapped(&mut out, "", &Probes::from_overviews(all).population(has_skipped));
+    let mut population = Probes::from_overviews(all).population(has_skipped);
+    if table.has_about() {
+        population += texts::from_histogram_up_1.said();
+    }
+    wrapped(&mut out, "", &population);
     for what in lab::times(all) {
         wrapped(&mut out, "", &what);
     }
@@ -113,6 +117,19 @@ mod tests {
             "Latencies in µs, skipped ones counted in, each from its planned time."
         );
         assert_eq!(footer(&[wakeup, noise]), "Latencies in µs, as measured.");
+    }
+
+    /// It stood before a figure of two threads, and nothing said what it is.
+    #[test]
+    fn the_sign_of_what_was_not_observed_is_explained_where_it_stands() {
+        let two = Synthetic::idle().build();
+        let one = Synthetic::idle().threads(1).build();
+        let legend = "~: from the histogram, up to 1 % above.";
+        let text = side_by_side(&[two.clone(), one.clone()], Language::English);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(" ~1") && words.contains(legend), "{text}");
+        let text = side_by_side(&[one], Language::English);
+        assert!(!text.contains('~'), "{text}");
     }
 
     #[test]

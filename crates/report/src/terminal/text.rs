@@ -25,6 +25,11 @@ impl Table {
         widths.iter().sum::<usize>() + widths.len().saturating_sub(1) <= WIDTH
     }
 
+    /// Whether a figure is not the observed one.
+    pub(crate) fn has_about(&self) -> bool {
+        self.rows.iter().flatten().any(|cell| cell.starts_with('~'))
+    }
+
     /// The same without as many of these columns, one after the other, as it takes to fit.
     pub(crate) fn fitted(mut self, given_up: &[&str]) -> Table {
         for name in given_up {
