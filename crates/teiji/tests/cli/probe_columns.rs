@@ -2,6 +2,13 @@
 //! What the columns of probes are, in both languages.
 
 use crate::support::{TestFolder, exclusive};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+#[path = "../texts/sources.rs"]
+#[expect(dead_code, reason = "no text in backquotes is looked for")]
+mod sources;
+use sources::{files_of, read, strings};
 
 /// Whatever a probe can be set to, a Japanese page says in Japanese what it measured; and none of
 /// them but `cyclic` has activations.
@@ -119,4 +126,31 @@ fn every_column_that_a_probe_states_has_japanese() {
             }
         }
     }
+}
+
+/// And of what importers state, which nothing lists: from their sources.
+#[test]
+fn every_measuring_point_of_an_importer_has_japanese() {
+    let translated = include_str!("../../../report/texts/probes.txt");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/src");
+    let calls = ["program(", "timerlat(", "noise(", "Column::ns("];
+    let values = ["measuring_point: \"", "const IN_"];
+    let mut found = BTreeSet::new();
+    for path in files_of(&folder, &["rs"]) {
+        let source = read(&path);
+        let source = source.split("#[cfg(test)]").next().unwrap();
+        for (markers, ends) in [(&calls[..], [");", "),"]), (&values[..], ["\";", "\",\n"])] {
+            for (at, marker) in markers.iter().flat_map(|marker| source.match_indices(marker)) {
+                let rest = &source[at + marker.trim_end_matches('"').len()..];
+                let end = ends.iter().filter_map(|end| rest.find(end)).min().unwrap_or(rest.len());
+                let stated = strings(&rest[..(end + 1).min(rest.len())]);
+                let is_text = |text: &&str| text.contains(' ') && !text.starts_with('|');
+                found.extend(stated.lines().filter(is_text).map(str::to_owned));
+            }
+        }
+    }
+    assert!(found.len() > 50, "{found:#?}");
+    let lacking: Vec<&String> =
+        found.iter().filter(|text| !translated.contains(&format!("en: {text}\n"))).collect();
+    assert!(lacking.is_empty(), "{lacking:#?}");
 }
