@@ -90,6 +90,39 @@ fn resized_and_paused() {
     assert_ended(&place, code, &text, "SIGINT");
 }
 
+/// What docs/tour.md shows of a full screen is drawn: its words, line by line.
+#[test]
+fn the_screen_of_the_tour() {
+    let _turn = beside_others();
+    let place = TestFolder::new();
+    let words = "measure --live -t 2 --load cpu@30% -i 1ms -d 120s -o x.teiji";
+    let mut terminal = OnTerminal::start(&place, words);
+    let page = include_str!("../../../../docs/tour.md");
+    let block = page.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
+    let words_of = |line: &str| {
+        let is_word = |word: &&str| word.chars().all(|c| c.is_ascii_alphabetic());
+        let trimmed = line.split_whitespace().map(|word| word.trim_matches([',', ':', '(', ')']));
+        trimmed
+            .filter(|word| !word.is_empty())
+            .filter(is_word)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let drawn = |shown: &str, line: &str| {
+        let wanted = words_of(line);
+        shown.lines().any(|shown| {
+            let mut shown = words_of(shown).into_iter();
+            wanted.iter().all(|word| shown.any(|shown| shown == *word))
+        })
+    };
+    soon("all of it is drawn", || {
+        let shown = terminal.look_until_shown(KEYS);
+        block.lines().all(|line| drawn(&shown, line))
+    });
+    terminal.press(b"q");
+    terminal.end();
+}
+
 /// Ctrl-Z gives the terminal back to the shell, and `fg` takes it again.
 #[test]
 fn suspended_and_continued() {
