@@ -81,6 +81,25 @@ impl TuningPlan {
         Ok(plan)
     }
 
+    /// What keeps CPUs from their idle states from this number on, the deeper ones. Reads only.
+    pub fn without_idle_states(root: &HostRoot, cpus: &[CpuId], first: usize) -> TuningPlan {
+        let mut plan = TuningPlan {
+            cpus: cpus.to_vec(),
+            changes: Vec::new(),
+            not_asked: Vec::new(),
+            notes: Vec::new(),
+            companions: Vec::new(),
+            never: Vec::new(),
+        };
+        for proposal in PROPOSALS.iter().filter(|proposal| proposal.check == "idle-states") {
+            for cpu in cpus {
+                let wanted = propose_frequency::idle_states_from(root, *cpu, first);
+                plan.extend(root, proposal, wanted);
+            }
+        }
+        plan
+    }
+
     /// Takes what is not so yet. A file that cannot be read is not there to be changed.
     fn extend(&mut self, root: &HostRoot, proposal: &Proposal, wanted: Vec<Wanted>) {
         for Wanted { file, subject, form, to, when_new } in wanted {

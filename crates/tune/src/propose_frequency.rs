@@ -6,6 +6,8 @@ use super::journal::Entry;
 use super::setting::{self, Form};
 use super::wanted::Wanted;
 use check::{Machine, SLOW_EXIT_US};
+use host::HostRoot;
+use plan::CpuId;
 
 const GOVERNOR: &str = "scaling_governor";
 const PERFORMANCE: &str = "performance";
@@ -112,6 +114,14 @@ pub(super) fn idle_states(machine: &Machine<'_>) -> Vec<Wanted> {
         }
     }
     wanted
+}
+
+/// The idle states of a CPU from this number on, the deeper ones, switched off.
+pub(super) fn idle_states_from(root: &HostRoot, cpu: CpuId, first: usize) -> Vec<Wanted> {
+    let files = (first..)
+        .map(|state| format!("sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}/disable"));
+    let there = files.take_while(|file| root.path(file).exists());
+    there.map(|file| Wanted::plain(file, "1")).collect()
 }
 
 #[cfg(test)]

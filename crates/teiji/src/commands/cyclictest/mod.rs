@@ -3,6 +3,7 @@
 //! calls it and reads what it prints.
 
 mod account;
+mod idle_states;
 mod json;
 pub mod options;
 mod output;

@@ -2,6 +2,7 @@
 //! The run: what threads are to do, and how they do it, with a recording or without. What comes out
 //! of them is printed every 10 ms.
 
+use super::idle_states::IdleStates;
 use super::json::Frame;
 use super::running::{Running, Watcher};
 use super::settings::{Affinity, Alignment, Settings};
@@ -29,6 +30,9 @@ const POLL_TO_MARK: Duration = Duration::from_micros(200);
 
 /// As a shell has it of a program that SIGPIPE ended.
 const READER_GONE: u8 = 141;
+
+/// As cyclictest has it where it cannot set idle states.
+const IDLE_STATES_REFUSED: u8 = 255;
 
 /// The kernel's trace, as it lies since Linux 4.1 and before.
 const TRACING: [&str; 2] = ["sys/kernel/tracing", "sys/kernel/debug/tracing"];
@@ -74,6 +78,13 @@ pub fn run(settings: &Settings, call: &Call<'_>) -> CommandResult {
     };
     let watcher = Watcher::begin(settings, smis)?;
     let signals = signals::catch()?;
+    let idle_states = match idle_states(settings, &root, usable, &signals) {
+        Ok(limited) => limited,
+        Err(why) => {
+            complain!("{why}");
+            return Ok(IDLE_STATES_REFUSED);
+        }
+    };
     if settings.verbose {
         let online = root.online_cpus().len();
         print(&format!("Max CPUs = {online}\nOnline CPUs = {online}\n"));
@@ -100,6 +111,7 @@ pub fn run(settings: &Settings, call: &Call<'_>) -> CommandResult {
         Some(_) if call.record.is_none() => vec![None; threads],
         _ => order.run.cpus.iter().map(|cpu| Some(cpu.0)).collect(),
     };
+    drop(idle_states);
     let command_line = call.command_line.to_owned();
     let frame = Frame { command_line, started, ended: SystemTime::now(), cpus };
     run.print_result(&end, &frame, &root)
@@ -239,6 +251,21 @@ impl ProgressObserver for Recorded<'_> {
         self.take();
         self.run.show();
     }
+}
+
+/// Keeps CPUs from deeper idle states until what this gives goes: those of `-a`, or all.
+fn idle_states(
+    settings: &Settings,
+    root: &HostRoot,
+    usable: &[CpuId],
+    signals: &Signals,
+) -> Result<Option<IdleStates>, String> {
+    let Some(deepest) = settings.deepest_idle_state else { return Ok(None) };
+    let cpus = match &settings.affinity {
+        Affinity::Listed { cpus, .. } => cpus.resolve(usable).unwrap_or_default(),
+        Affinity::Any | Affinity::Each => root.online_cpus(),
+    };
+    IdleStates::limit(root, &cpus, deepest, &|| signals.caught().is_some())
 }
 
 /// Each thread's; none where one would be below 0.

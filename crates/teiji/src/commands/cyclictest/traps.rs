@@ -43,9 +43,6 @@ pub fn of_line(line: &CommandLine, settings: &Settings) -> Vec<String> {
     {
         found.push(format!("-D {text} is read as {read}: what else it says is passed over"));
     }
-    if line.has(Id::DeepestIdleState) {
-        found.push("--deepest-idle-state is not done: idle states stay as they are".to_owned());
-    }
     found
 }
 
