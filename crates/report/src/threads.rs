@@ -155,7 +155,7 @@ struct Markdown<'r> {
 impl<'r> Markdown<'r> {
     fn head(&self) -> impl Iterator<Item = Text> + use<> {
         let head = [texts::recording, texts::thread, texts::cpu_heading];
-        let due = Probes::from_overviews(self.all).rows().due();
+        let due = Probes::from_overviews(self.all).due();
         let counts = [due, texts::late, texts::skipped];
         head.into_iter().chain(counts).chain(FEW.map(Figure::name))
     }
@@ -166,8 +166,9 @@ impl<'r> Markdown<'r> {
 
     fn counts(&self, of: &Overview<'_>, thread: &Thread, statistics: &Statistics) -> [String; 3] {
         let accounts = Accounts::from_thread(thread, &of.document().probe, statistics);
-        [accounts.due(), accounts.late(), accounts.skipped()]
-            .map(|n| n.map(format::count).or_nothing())
+        let accounts = accounts.shown(of.document(), Latencies::due(statistics).count());
+        let [due, _, late, skipped] = accounts.map(|n| n.map(format::count).or_nothing());
+        [due, late, skipped]
     }
 
     /// What the thread got. Of one that only reads it is no condition of the figures.

@@ -100,6 +100,8 @@ pub(crate) struct Frame {
     pub(crate) words: Vec<Word>,
     /// What its recordings are of.
     pub(crate) rows: Rows,
+    /// The heading of how many there are.
+    pub(crate) due: Text,
     /// What its scripts say, by their English.
     pub(crate) scripts: String,
     /// What each chart is, as JSON.
@@ -132,6 +134,7 @@ impl Frame {
             language: language::current_language().tag(),
             words: glossary::words(probes),
             rows: probes.rows(),
+            due: probes.due(),
             scripts: embedded(&language::of_scripts()),
             definition: embedded(&Definition::new(measured)),
             css: include_str!("../../assets/page.css"),

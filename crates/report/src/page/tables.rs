@@ -94,7 +94,10 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
                 thread: thread.index,
                 name: tr!(thread_2, thread = thread.index),
                 cpu: cpu_of(probe, thread),
-                accounts: accounts(&Accounts::from_thread(thread, probe, statistics)),
+                accounts: accounts(
+                    Accounts::from_thread(thread, probe, statistics)
+                        .shown(overview.document(), Latencies::due(statistics).count()),
+                ),
                 figures: figures(&Latencies::due(statistics), kind),
             });
             if statistics.with_skipped.is_some() {
@@ -132,12 +135,12 @@ fn whole(overview: &Overview<'_>) -> Row {
         thread: 0,
         name: overview.name.clone(),
         cpu: cpus,
-        accounts: accounts(&overview.totals.activations),
+        accounts: accounts(overview.totals.activations.shown(document, overview.due().count())),
         figures: figures(&overview.due(), overview.time()),
     }
 }
 
-fn accounts(activations: &Accounts) -> Vec<Account> {
+fn accounts(counts: [Option<u64>; 4]) -> Vec<Account> {
     let account = |(key, n): (&'static str, Option<u64>)| match n {
         Some(n) => Account {
             key,
@@ -147,7 +150,7 @@ fn accounts(activations: &Accounts) -> Vec<Account> {
         },
         None => Account { key, value: String::new(), text: NOTHING.to_owned(), bad: false },
     };
-    ["due", "on_time", "late", "skipped"].into_iter().zip(activations.all()).map(account).collect()
+    ["due", "on_time", "late", "skipped"].into_iter().zip(counts).map(account).collect()
 }
 
 fn empty() -> Vec<Account> {

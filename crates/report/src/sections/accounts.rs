@@ -6,7 +6,7 @@ use crate::format;
 use crate::language::{texts, tr};
 use crate::sections::latencies::NOTHING;
 use crate::sections::rows::Rows;
-use model::{Accounted, ProbeStatement, RowKind, TakenBy, Thread};
+use model::{Accounted, Document, ProbeStatement, RowKind, TakenBy, Thread, Unknown};
 use plan::Count;
 use stats::{Activations, Statistics};
 
@@ -116,6 +116,16 @@ impl Accounts {
     /// Due, on time, late, skipped.
     pub(crate) const fn all(&self) -> [Option<u64>; 4] {
         [self.due(), self.on_time(), self.late(), self.skipped()]
+    }
+
+    /// The same as tables show it of so many that were measured. Of what another program measured
+    /// it is known how many there are, where its output says it, and not what became of others.
+    pub(crate) fn shown(&self, document: &Document, measured: u64) -> [Option<u64>; 4] {
+        let is_counted = document.imported.is_some() && !document.lacks(Unknown::Count);
+        let [due, rest @ ..] = self.all();
+        let due = due.or_else(|| (is_counted && measured > 0).then_some(measured));
+        let [on_time, late, skipped] = rest;
+        [due, on_time, late, skipped]
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::alike::grouped;
 use crate::format::{capitalised, count, list};
-use crate::language::{self, texts, tr};
+use crate::language::{self, Text, texts, tr};
 use crate::overview::Overview;
 use crate::sections::latencies::{FEW, Latencies, OrNothing, Value};
 use crate::sections::rows::Rows;
@@ -128,6 +128,8 @@ pub(crate) struct Probes {
     rows: Option<Rows>,
     /// Whether any of them has activations.
     has_activations: bool,
+    /// Whether of any it is known how many were measured, and not how many were due.
+    has_undue: bool,
     /// What they judge, each once.
     quantities: Vec<Quantity>,
     /// The name of each, and what it judges, in English.
@@ -148,6 +150,7 @@ impl Probes {
     pub(crate) fn add(&mut self, probe: &ProbeStatement) {
         self.rows = self.rows.into_iter().chain([probe.rows.into()]).reduce(Rows::and);
         self.has_activations |= probe.rows == RowKind::Activations;
+        self.has_undue |= probe.is_imported() && probe.rows != RowKind::Events;
         if !self.quantities.contains(&probe.quantity) {
             self.quantities.push(probe.quantity);
         }
@@ -194,6 +197,11 @@ impl Probes {
 
     pub(crate) fn rows(&self) -> Rows {
         self.rows.unwrap_or_default()
+    }
+
+    /// The heading of how many there are.
+    pub(crate) fn due(&self) -> Text {
+        if self.has_undue { texts::measurements } else { self.rows().due() }
     }
 
     /// Whether the time between two wake-ups is anything that a reader may meet.

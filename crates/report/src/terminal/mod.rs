@@ -227,15 +227,8 @@ fn activations_in(
     Table { head: head.map(Text::said).collect(), rows }
 }
 
-/// Of what another program measured it is known how many there are, where its output says it, and
-/// not what became of others.
 fn accounts(overview: &Overview<'_>, activations: &Accounts, measured: u64) -> [String; 4] {
-    let document = overview.document();
-    let is_counted = document.imported.is_some() && !document.lacks(Unknown::Count);
-    let [due, rest @ ..] = activations.all();
-    let due = due.or_else(|| (is_counted && measured > 0).then_some(measured));
-    let [on_time, late, skipped] = rest;
-    [due, on_time, late, skipped].map(|n| n.map(count).or_nothing())
+    activations.shown(overview.document(), measured).map(|n| n.map(count).or_nothing())
 }
 
 /// What the signs of the table mean, in one line.

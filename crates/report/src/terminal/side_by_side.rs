@@ -32,7 +32,7 @@ pub fn side_by_side(recordings: &[Recorded], language: Language) -> String {
 pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> String {
     // Of intervals how much they vary comes first.
     let figures = if all.iter().all(jitter::is_judged) { OF_INTERVALS } else { FEW };
-    let due = Probes::from_overviews(all).rows().due();
+    let due = Probes::from_overviews(all).due();
     let head = [texts::recording, due, texts::late, texts::skipped]
         .into_iter()
         .chain(figures.map(Figure::name))
@@ -64,11 +64,11 @@ pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> Str
 }
 
 fn row(overview: &Overview<'_>, figures: &[Figure]) -> Vec<String> {
-    let activations = &overview.totals.activations;
-    let mut row = vec![overview.name.clone()];
-    let counts = [activations.due(), activations.late(), activations.skipped()];
-    row.extend(counts.map(|n| n.map(count).or_nothing()));
     let due = overview.due();
+    let mut row = vec![overview.name.clone()];
+    let accounts = overview.totals.activations.shown(overview.document(), due.count());
+    let [all, _, late, skipped] = accounts.map(|n| n.map(count).or_nothing());
+    row.extend([all, late, skipped]);
     row.extend(figures.iter().map(|figure| due.in_micros(*figure, overview.time())));
     row
 }

@@ -205,6 +205,21 @@ fn what_an_output_does_not_say_is_not_shown() {
     assert!(shown.starts_with("Worst latency 9 (unit not stated), "), "{shown}");
     let row = shown.lines().find(|line| line.trim_start().starts_with("0 ")).unwrap();
     assert_eq!(row.split_whitespace().nth(2), Some("3"), "as many were counted: {shown}");
+    // So do its page and its tables, of others beside it too.
+    std::fs::write(place.join("hist.txt"), HISTOGRAM).unwrap();
+    place.well("report open.txt hist.txt -o page.html --md page.md");
+    let table = place.read("page.md");
+    assert!(table.contains("| recording | CPU | measurements | on time |"), "{table}");
+    for row in ["| **open.txt** load not known |  | 3 | –", "|  | 2,000 | –", "| – | 1,000 | –"]
+    {
+        assert!(table.contains(row), "{row}: {table}");
+    }
+    let page = place.read("page.html");
+    assert!(page.contains(">measurements</th>"), "its heading");
+    assert!(page.contains("<td data-key=\"due\" data-value=\"2000\">2,000</td>"), "its total");
+    let table = place.well("show open.txt --md").out;
+    assert!(table.contains("| CPU | measurements | late |"), "{table}");
+    assert!(table.contains("| open.txt | 0 |  | 3 | – | – |"), "{table}");
     let json: Value = serde_json::from_str(&place.well("show open.txt --json").out).unwrap();
     for of in [&json["run"], &json["threads"][0]] {
         assert!(of["interval_ns"].is_null() && of["scheduling"].is_null(), "{json}");
