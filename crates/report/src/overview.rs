@@ -213,7 +213,7 @@ impl<'a> Overview<'a> {
     }
 
     /// Where times came from that another machine took: what that had to do nobody here knows.
-    fn source(&self) -> Option<String> {
+    pub(crate) fn source(&self) -> Option<String> {
         let document = self.document();
         if document.probe.taken_by() != TakenBy::AnotherMachine {
             return None;

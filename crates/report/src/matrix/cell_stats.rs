@@ -13,6 +13,7 @@ use crate::overview::{Overview, Totals};
 use crate::sections::accounts::Accounts;
 use crate::sections::caveats::{self, Caveat, CaveatKind};
 use crate::sections::co_kernel;
+use crate::sections::imported;
 use crate::sections::inference::Inference;
 use crate::sections::latencies::{self, Latencies};
 use crate::sections::noise;
@@ -43,6 +44,8 @@ pub(super) struct CellStats {
     pub(super) quantity: Quantity,
     /// On what time the figures are; of the first run.
     pub(super) kind: Option<TimeKind>,
+    /// The ns that 1 of an output is taken for which does not say its unit; of the first run.
+    pub(super) unstated_unit: Option<i64>,
     /// Whether it was measured by the probe that is the default on Linux; of the first run.
     is_cyclic: bool,
     /// What its runs were measured on, each once; none: Linux.
@@ -78,6 +81,10 @@ pub(super) struct CellStats {
 pub(super) struct Texts {
     /// What the scheduler granted to the threads of the first run: `SCHED_FIFO 90`.
     pub(super) scheduling: Option<String>,
+    /// Where times came from that another machine or program took; of the first run.
+    pub(super) source: Option<String>,
+    /// That they did, and what is known of it, each once.
+    pub(super) of_source: Vec<Caveat>,
     /// Real-time scheduling that was asked for and not granted, or ordinary scheduling that was
     /// asked for.
     pub(super) rights: Option<Caveat>,
@@ -267,6 +274,7 @@ impl CellStats {
             self.quantity = document.probe.quantity;
             self.is_cyclic = document.probe.name == plan::DEFAULT_PROBE;
             self.kind = Some(TimeKind::from_document(document));
+            self.unstated_unit = imported::unstated_unit(document);
             self.key = MatchKey::from_overview(overview);
         }
         self.interval_ns = self.interval_ns.filter(|ours| Some(*ours) == interval_ns);
@@ -502,6 +510,13 @@ impl Texts {
         });
         let ordinary = || caveats::of_ordinary(document);
         self.scheduling = self.scheduling.take().or_else(|| granted(document));
+        self.source = self.source.take().or_else(|| overview.source());
+        for mut caveat in caveats::of_source(document) {
+            caveat.phrase = format::capitalised(&caveat.phrase);
+            if !self.of_source.contains(&caveat) {
+                self.of_source.push(caveat);
+            }
+        }
         self.rights = self.rights.take().or(denied).or_else(ordinary);
         if let Some(badly) = caveats::set_up_badly(document) {
             let badly = Caveat::in_full(badly.kind, format::capitalised(&badly.phrase));

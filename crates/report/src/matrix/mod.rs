@@ -464,10 +464,12 @@ impl Matrix {
 
     /// The caveats, each once, with its rows, the worst first.
     fn caveat_notes(&self) -> Vec<String> {
+        let has_more_sources = self.has_more_sources();
         let mut known = grouped(self.rows.iter().flat_map(|row| {
             let texts = row.texts();
             let caveats = texts.rights.iter().chain(texts.of_runs()).chain(&texts.set_up_badly);
-            caveats.map(move |caveat| ((caveat.kind, &caveat.phrase), row))
+            let sources = texts.of_source.iter().filter(move |_| has_more_sources);
+            caveats.chain(sources).map(move |caveat| ((caveat.kind, &caveat.phrase), row))
         }));
         known.sort_by_key(|((kind, _), _)| *kind);
         let known: Vec<_> = known.into_iter().map(|((_, text), rows)| (text, rows)).collect();

@@ -14,7 +14,7 @@ use crate::foreign_text::shown;
 use crate::format::{self, count, counted};
 use crate::gate::Tally;
 use crate::language::{Language, Text, in_language, texts, tr};
-use crate::overview;
+use crate::overview::{self, Overview};
 use crate::page::chart_set::{self, ChartSet, ChartView};
 use crate::page::intervals::{RecordingInference, inference_lead, inference_rows};
 use crate::page::limits::LimitsView;
@@ -177,13 +177,10 @@ impl Matrix {
         let table = Table::new(self);
         let (head, rows, without) = self.table(&table, rows);
         let drawing = self.drawing(budget);
-        // Folders without a plan hold phases.
-        let untitled =
-            if plan.is_empty() { texts::phases_of_a_run.said() } else { texts::a_plan.said() };
         let inferences = inference_rows(&self.inferred(), MAX_INFERENCE_ROWS);
         Page {
             frame: Frame::new(
-                self.title().as_deref().unwrap_or(untitled),
+                &self.title().unwrap_or_else(|| self.untitled(plan)),
                 &headline.in_words(),
                 self.measured(),
                 &self.probes,
@@ -211,6 +208,19 @@ impl Matrix {
             plan: format::clip(plan, MAX_PLAN),
             commands: method::commands(&[], command_line),
             plan_js: include_str!("../../assets/plan.js"),
+        }
+    }
+
+    /// What it is called if nothing names it: a folder without a plan holds a recording, phases of
+    /// a run, or recordings.
+    fn untitled(&self, plan: &str) -> String {
+        if !plan.is_empty() {
+            return tr!(a_plan);
+        }
+        match (self.top_runs.as_slice(), self.rows.as_slice()) {
+            ([one], [row]) if row.runs == 1 => Overview::new(&one.recorded).name,
+            (_, [row]) if row.phases().is_some() => tr!(phases_of_a_run),
+            _ => tr!(recordings),
         }
     }
 
@@ -252,7 +262,7 @@ impl Matrix {
         Some(BigFigure {
             supports_of: format!("{}: ", self.name(worst)),
             supports: overview::supported_rate(&worst.stats.totals),
-            ..BigFigure::new(&format::latency(worst.extent()?), label.said().to_owned())?
+            ..BigFigure::of_latency(worst.extent()?, worst.unstated_unit, label.said().to_owned())?
         })
     }
 

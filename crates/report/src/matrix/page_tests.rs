@@ -38,7 +38,12 @@ fn data(page: &str) -> Value {
 
 #[test]
 fn a_folder_of_phases_is_no_plan() {
-    let matrix = Matrix { title: None, ..plan(1, 1, 2) };
+    let mut matrix = Matrix::new(None, vec![], [vec![]].into_iter());
+    for phase in 1..=2 {
+        let mut recorded = Synthetic::hackbench().threads(1).in_lab(Some(1)).build();
+        recorded.document.run.phase = phase.to_string().parse().unwrap();
+        matrix.add(0, phase, recorded);
+    }
     let (page, text) = (
         matrix.html("", "teiji report x", English),
         matrix.page_as_markdown("", "teiji report x", None, English),
@@ -50,6 +55,8 @@ fn a_folder_of_phases_is_no_plan() {
     );
     assert!(text.starts_with("# Phases of a run") && !text.contains("~~~toml"), "{text}");
     assert!(text.contains("\n## How it was measured\n\n- this page: `teiji report x`"), "{text}");
+    let two = Matrix { title: None, ..plan(2, 1, 1) };
+    assert!(two.html("", "teiji report x", English).contains("<title>Recordings – teiji<"));
     let with = Matrix { title: None, ..plan(1, 1, 2) }.page_as_markdown(
         "[vary]",
         "teiji report x",

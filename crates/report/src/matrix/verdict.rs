@@ -5,14 +5,15 @@
 use super::cell_stats::CellStats;
 use super::{Matrix, Resumption};
 use crate::alike::{each_once, grouped};
-use crate::format::{count, counted, latency};
+use crate::format::{count, counted, latency, list};
 use crate::language::{Language, filled, in_language, texts, tr};
+use crate::overview::Overview;
 use crate::paint::Paint;
 use crate::sections::accounts;
-use crate::sections::caveats::{self, Banner, CaveatKind};
+use crate::sections::caveats::{self, Banner, Caveat, CaveatKind};
 use crate::sections::lab;
 use crate::sections::time_kind::TimeKind;
-use crate::sections::verdict::{Headline, fitting};
+use crate::sections::verdict::{Headline, fitting, late, nothing_measured};
 use crate::terminal::head;
 use judge::Verdict;
 use model::Quantity;
@@ -116,11 +117,11 @@ impl Matrix {
         let latest = self.largest_of_first_kind();
         let Some(worst) = latest.first() else {
             let nothing = if self.kinds().is_empty() {
-                texts::nothing_is_recorded_yet
+                tr!(nothing_is_recorded_yet)
             } else {
-                texts::no_latency_was_measured
-            }
-            .said();
+                let runs = self.top_runs.iter().map(|one| Overview::new(&one.recorded));
+                nothing_measured(&runs.collect::<Vec<_>>())
+            };
             let rows = counted(self.rows.len() as u64, texts::n_combinations);
             return fitting([tr!(rows_and_nothing, rows, nothing)]);
         };
@@ -130,18 +131,26 @@ impl Matrix {
             self.measured().pick(texts::worst_wake_up_figure, texts::worst_latency_figure)
         };
         let time = lab::in_short_of(worst.kind.into_iter()).map(str::to_owned);
-        fitting(self.extremes(&latest).into_iter().map(|figure| {
-            let figure = filled(what, &[("figure", &figure)]);
-            let parts: Vec<String> = std::iter::once(figure).chain(time.clone()).collect();
-            parts.join(texts::comma.said())
-        }))
+        // Where they were read from is a factor if it differs.
+        let is_named = self.varied.iter().any(|factor| self.factors[*factor].name == "from");
+        let source = worst.texts().source.clone().filter(|_| !is_named);
+        let with = |source: Option<String>| {
+            let conditions: Vec<String> = source.into_iter().chain(time.clone()).collect();
+            self.extremes(&latest).into_iter().map(move |figure| {
+                let figure = filled(what, &[("figure", &figure)]);
+                let parts: Vec<String> =
+                    std::iter::once(figure).chain(conditions.clone()).collect();
+                parts.join(texts::comma.said())
+            })
+        };
+        fitting(with(source).chain(with(None)))
     }
 
     /// `558 µs with ... (the worst of 54 combinations), 3.75 µs with ... (the best)`, in words that
     /// become fewer: the conditions that say least go first.
     fn extremes(&self, latest: &[&CellStats]) -> Vec<String> {
         let [worst, others @ ..] = latest else { return Vec::new() };
-        let max = |row: &CellStats| latency(row.extent().unwrap_or(0));
+        let max = |row: &CellStats| late(row.extent().unwrap_or(0), row.unstated_unit);
         let figure = |row: &CellStats, name: &str| {
             let with = if name.is_empty() { String::new() } else { tr!(with_name, name) };
             tr!(max_with, max = max(row), with)
@@ -178,10 +187,12 @@ impl Matrix {
         let mut varied = self.varied.clone();
         varied.retain(|place| scheduling.is_none() || !matches!(factor(*place), "policy" | "prio"));
         varied.sort_by_key(|place| match factor(*place) {
-            "policy" | "prio" => 0,
-            "load" => 1,
-            "kernel" => 2,
-            _ => 3,
+            // The output of another program: of a folder of them no other factor is known of all.
+            "source" => 0,
+            "policy" | "prio" => 1,
+            "load" => 2,
+            "kernel" => 3,
+            _ => 4,
         });
         let named = |in_short: bool| {
             let names = varied.iter().filter_map(|place| {
@@ -265,6 +276,7 @@ impl Matrix {
             };
             banners.push(Banner::new(caveat.kind, &text));
         }
+        banners.extend(self.of_sources());
         for kind in self.kinds() {
             let Some((caveat, mut text)) = caveats::of_time(kind) else { continue };
             if self.kinds().len() > 1 {
@@ -276,6 +288,49 @@ impl Matrix {
         }
         banners.sort_by_key(|banner| banner.kind);
         banners
+    }
+
+    /// That figures were measured elsewhere, and what is noted of it. Where outputs of several
+    /// programs leave out different things, the table's notes have them.
+    fn of_sources(&self) -> Vec<Banner> {
+        let of_rows = |rows: &[&CellStats]| self.of_measured(rows.len());
+        let banner = |(source, rows): &(Source<'_>, Vec<&CellStats>)| {
+            Banner::new(source.kind, &format!("{}{}", source.phrase, of_rows(rows)))
+        };
+        let sources = self.sources();
+        let (programs, others): (Vec<_>, Vec<_>) =
+            sources.iter().partition(|(source, _)| !source.program.is_empty());
+        let mut banners: Vec<Banner> = others.into_iter().take(MAX_VALUES).map(banner).collect();
+        if programs.len() <= 1 {
+            banners.extend(programs.into_iter().map(banner));
+            return banners;
+        }
+        let rows = self
+            .rows
+            .iter()
+            .filter(|row| row.texts().of_source.iter().any(|caveat| !caveat.short.is_empty()));
+        let mut names = each_once(programs.iter().map(|(source, _)| source.program.to_owned()));
+        let further = names.len().saturating_sub(MAX_VALUES);
+        names.truncate(MAX_VALUES);
+        names.extend((further > 0).then(|| tr!(n_more, n = further)));
+        let of = of_rows(&rows.collect::<Vec<_>>());
+        let text = tr!(measured_by_programs, programs = list(&names), of);
+        banners.push(Banner::new(CaveatKind::MeasuredElsewhere, &text));
+        banners
+    }
+
+    /// What is known of where figures came from that were measured elsewhere, with its rows.
+    fn sources(&self) -> Vec<(Source<'_>, Vec<&CellStats>)> {
+        let of_row = |row| CellStats::texts(row).of_source.iter().map(move |caveat| (caveat, row));
+        let known = self.rows.iter().flat_map(of_row);
+        grouped(known.map(|(caveat, row)| (Source::new(caveat), row)))
+    }
+
+    /// Whether the caveats do not have all of that.
+    pub(super) fn has_more_sources(&self) -> bool {
+        let sources = self.sources();
+        let programs = sources.iter().filter(|(source, _)| !source.program.is_empty()).count();
+        programs > 1 || sources.len() - programs > MAX_VALUES
     }
 
     /// Why runs were left out, each reason with how many runs it is of; none where that is said of
@@ -352,6 +407,7 @@ impl Matrix {
         if !(2..=MAX_VALUES).contains(&values.len())
             || self.kinds().len() > 1
             || quantities.len() > 1
+            || self.rows.iter().any(|row| row.unstated_unit.is_some())
         {
             return None;
         }
@@ -395,6 +451,21 @@ impl Matrix {
                 tr!(largest_peak_peak_factor, factor, pairs, values)
             }
         })
+    }
+}
+
+/// What is known of where figures came from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Source<'m> {
+    kind: CaveatKind,
+    phrase: &'m str,
+    /// That measured them; empty of what is not of a program.
+    program: &'m str,
+}
+
+impl<'m> Source<'m> {
+    fn new(caveat: &'m Caveat) -> Source<'m> {
+        Source { kind: caveat.kind, phrase: &caveat.phrase, program: &caveat.short }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::overview::Overview;
 use crate::sections::activity::{self, Activity};
 use crate::sections::columns::Measured;
 use crate::sections::conditions::{self, Fact};
+use crate::sections::imported::unstated_unit;
 use crate::sections::jitter::{self, Spread};
 use crate::sections::method::{self, MethodRow};
 use crate::sections::verdict;
@@ -44,9 +45,21 @@ pub(crate) struct BigFigure {
 impl BigFigure {
     /// A figure with its unit, and what it is.
     pub(crate) fn new(figure: &str, label: String) -> Option<BigFigure> {
-        let (number, unit) = figure.rsplit_once(' ')?;
-        let (number, unit) = (number.to_owned(), unit.to_owned());
+        let (number, unit) =
+            figure.split_at(figure.find(|c| !matches!(c, '-' | '.' | ',' | '0'..='9'))?);
+        let (number, unit) = (number.to_owned(), unit.trim_start().to_owned());
         Some(BigFigure { number, unit, label, supports_of: String::new(), supports: None })
+    }
+
+    /// A latency, ns, as the verdict beside it rounds, and what it is.
+    pub(crate) fn of_latency(
+        ns: i64,
+        unstated_unit: Option<i64>,
+        label: String,
+    ) -> Option<BigFigure> {
+        let with_unit = || format::latency(ns);
+        let figure = unstated_unit.map_or_else(with_unit, |_| verdict::late(ns, unstated_unit));
+        BigFigure::new(&figure, label)
     }
 }
 
@@ -60,8 +73,6 @@ pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<BigFigure> {
         .zip(labels)
         .rev()
         .max_by_key(|(overview, _)| overview.totals.due_moments.max())?;
-    // As the verdict beside it rounds.
-    let figure = format::latency(worst.totals.due_moments.max()?);
     let label = match Measured::from_documents(std::iter::once(worst.document())) {
         Measured::WakeUps => tr!(worst_wake_up_label, label),
         Measured::Jitter(_) => tr!(the_largest_jitter_label, label),
@@ -70,7 +81,11 @@ pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<BigFigure> {
     Some(BigFigure {
         supports_of: if all.len() > 1 { format!("{}: ", worst.name) } else { String::new() },
         supports: worst.supported_rate(),
-        ..BigFigure::new(&figure, label)?
+        ..BigFigure::of_latency(
+            worst.totals.due_moments.max()?,
+            unstated_unit(worst.document()),
+            label,
+        )?
     })
 }
 

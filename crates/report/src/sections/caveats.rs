@@ -409,21 +409,29 @@ pub(crate) fn of_time(kind: TimeKind) -> Option<(CaveatKind, String)> {
     }
 }
 
-/// What the figures are, where they are not those of real-time threads of a machine.
-fn nature(document: &Document) -> Vec<Caveat> {
-    let of_lab = of_time(TimeKind::from_document(document));
+/// That figures were measured elsewhere, in short by which program, and what its output notes.
+pub(crate) fn of_source(document: &Document) -> impl Iterator<Item = Caveat> {
     let elsewhere = (document.probe.taken_by() == TakenBy::AnotherMachine).then(|| {
         let of_another = imported::caveat(document);
         let phrase = of_another.unwrap_or_else(|| tr!(measured_elsewhere_this_machine));
-        (CaveatKind::MeasuredElsewhere, phrase)
+        let program = document.imported.as_ref().map(|one| imported::program(document, one));
+        Caveat::new(CaveatKind::MeasuredElsewhere, phrase, program.unwrap_or_default())
     });
-    let noted = imported::note(document).map(|note| (CaveatKind::NotedByOutput, note));
+    let noted = imported::note(document);
+    let noted = noted.map(|note| Caveat::in_full(CaveatKind::NotedByOutput, note));
+    elsewhere.into_iter().chain(noted)
+}
+
+/// What the figures are, where they are not those of real-time threads of a machine.
+fn nature(document: &Document) -> Vec<Caveat> {
+    let of_lab = of_time(TimeKind::from_document(document));
     let ordinary = ordinary(document)
         .map(|policy| (CaveatKind::OrdinaryScheduling, tr!(ordinary_scheduling_requested, policy)));
     let core = co_kernel::of(document).and_then(co_kernel::effect);
     let core = core.map(|effect| (CaveatKind::CoKernel, effect));
-    let all = [of_lab, elsewhere, noted, ordinary, core, program_ended(document)];
-    all.into_iter().flatten().map(|(kind, phrase)| Caveat::in_full(kind, phrase)).collect()
+    let all = [of_lab, ordinary, core, program_ended(document)].into_iter().flatten();
+    let all = all.map(|(kind, phrase)| Caveat::in_full(kind, phrase));
+    all.chain(of_source(document)).collect()
 }
 
 /// A program that did all that it was to do before the default length of a run was over.

@@ -57,6 +57,12 @@ pub(crate) fn caveat(document: &Document) -> Option<String> {
     })
 }
 
+/// The ns that 1 of an output is taken for which does not say its unit.
+pub(crate) fn unstated_unit(document: &Document) -> Option<i64> {
+    let imported = document.imported.as_ref().filter(|_| document.lacks(Unknown::Unit))?;
+    Some(imported.resolution_ns.max(1))
+}
+
 /// What values are whole multiples of.
 pub(crate) fn resolution(document: &Document) -> Option<String> {
     let step = document.imported.as_ref()?.resolution_ns;

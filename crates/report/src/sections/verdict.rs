@@ -10,11 +10,12 @@ use crate::sections::accounts;
 use crate::sections::caveats::{self, Banner};
 use crate::sections::co_kernel;
 use crate::sections::columns::Measured;
+use crate::sections::imported::unstated_unit;
 use crate::sections::jitter::{self, Spread};
 use crate::sections::lab;
 use crate::sections::missed;
 use crate::terminal::text::columns;
-use model::{Document, End, TakenBy, Thread, Unknown};
+use model::{Document, End, TakenBy, Thread};
 use plan::{Length, Nanos, Unit};
 use std::collections::BTreeSet;
 
@@ -121,6 +122,7 @@ impl Figures {
             .filter_map(|(one, label)| Some((one.totals.due_moments.max()?, label.as_str(), one)))
             .collect();
         maxima.sort_by_key(|(max, ..)| std::cmp::Reverse(*max));
+        let late = |max: i64, of: &Overview<'_>| late(max, unstated_unit(of.document()));
         let (worst, _, of_worst) = maxima.first()?;
         let measured = Measured::from_overviews(all);
         let best = maxima.last().filter(|_| maxima.len() > 1);
@@ -179,11 +181,11 @@ impl Figures {
     }
 }
 
-/// `1.24 ms`; a latency below 0 is early. Without a unit where nobody said which it is.
-fn late(max: i64, of: &Overview<'_>) -> String {
-    let document = of.document();
-    if let Some(imported) = document.imported.as_ref().filter(|_| document.lacks(Unknown::Unit)) {
-        return tr!(value_of_unknown_unit, value = max / imported.resolution_ns.max(1));
+/// `1.24 ms`; a latency below 0 is early. Without a unit where nobody said which it is, but what it
+/// is taken for.
+pub(crate) fn late(max: i64, unstated_unit: Option<i64>) -> String {
+    if let Some(unit_ns) = unstated_unit {
+        return tr!(value_of_unknown_unit, value = max / unit_ns);
     }
     if max < 0 { tr!(time_early, time = format::latency(-max)) } else { format::latency(max) }
 }
@@ -253,7 +255,7 @@ fn account(all: &[Overview<'_>]) -> String {
 }
 
 /// Where events are recorded only above a threshold, in windows, none of them is a finding.
-fn nothing_measured(all: &[Overview<'_>]) -> String {
+pub(crate) fn nothing_measured(all: &[Overview<'_>]) -> String {
     if all.is_empty() {
         return tr!(no_recording_was_given);
     }

@@ -226,6 +226,39 @@ fn what_an_output_does_not_say_is_not_shown() {
     }
 }
 
+/// Its headline had figures in a unit that nobody had said and no condition, nothing said who had
+/// measured them, and its page was of the phases of a run.
+#[test]
+fn a_folder_of_imports_says_what_a_single_one_does() {
+    let _turn = beside_others();
+    let place = place();
+    let in_one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    place.well("import hist.txt -o one");
+    let alone = in_one_line(&place.well("show hist.txt").out);
+    let (head, _) = alone.split_once(" hist.txt: cyclictest, load not known").unwrap();
+    assert!(head.starts_with("Worst latency 70 (unit not stated), load not known "), "{head}");
+    assert!(head.contains("· Measured by cyclictest, whose output does not say: "), "{head}");
+    let shown = in_one_line(&place.well("show one").out);
+    assert!(shown.starts_with(head), "{shown}");
+    place.well("report one -o one.html --md one.md");
+    assert!(place.read("one.html").contains("<title>hist.txt – teiji</title>"));
+    let page = place.read("one.html");
+    assert!(page.contains("<strong>70<small>(unit not stated)</small>"), "its large figure");
+    let text = place.read("one.md");
+    assert!(text.starts_with("# hist.txt – teiji\n\n**Worst latency 70 (unit not st"), "{text}");
+    assert!(text.contains("\n> - · Measured by cyclictest, whose output does not say: "), "{text}");
+    place.well("import hist.txt log.md -o all");
+    let text = "Worst latency 900 µs with source=log.md:4 (the worst of 3 combinations), load not \
+                known";
+    assert!(in_one_line(&place.well("show all").out).starts_with(text));
+    place.well("report all --lang ja -o all.html --md all.md");
+    let ja = place.read("all.md");
+    let begin = "# 記録 – teiji\n\n**最大レイテンシ 900\u{a0}µs(source=log.md:4)\
+                 (組み合わせ 3 通り中の最大)、負荷は不明**\n";
+    assert!(ja.starts_with(begin), "{ja}");
+    assert!(ja.contains("Cyclictest で測定。出力に記載がないものは表の下を参照"), "{ja}");
+}
+
 /// One file without a gap kept all others of the call from being imported.
 #[test]
 fn a_clean_hwlatdetect_is_a_result() {
@@ -251,6 +284,8 @@ fn a_clean_hwlatdetect_is_a_result() {
     let shown = place.well("show recordings/clean.txt.teiji").out;
     assert!(shown.starts_with("No gap above 10us was found in 120 windows of 1s\n"), "{shown}");
     assert!(!shown.contains("contradict"), "{shown}");
+    let folder = place.well("show recordings").out;
+    assert!(folder.starts_with("1 combination, no gap above 10us was found in 120 "), "{folder}");
     place.well("verify recordings/clean.txt.teiji");
     place.well("report recordings/clean.txt.teiji -o clean.html");
     let gated = place.teiji("gate recordings/clean.txt.teiji --limit max<50us");
