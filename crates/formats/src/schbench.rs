@@ -47,6 +47,9 @@ struct Block {
 const KINDS: [(&str, Option<&str>); 3] =
     [("Wakeup Latencies", Some("wakeup")), ("Request Latencies", Some("request")), ("RPS", None)];
 
+/// Those that are figures of a recording.
+const LEVELS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
+
 /// Percentiles at most.
 const MAX_PERCENTILES: usize = 20;
 
@@ -221,6 +224,13 @@ fn put(block: &Block, output: &mut Output) -> Result<(), ImportError> {
     thread.stated.count = Some(block.total);
     thread.stated.min = Some(ns(min)?);
     thread.stated.max = Some(ns(max)?);
+    // The middle of a bucket may be above the largest in it.
+    for (level, value, _) in block.percentiles.iter().filter(|(_, value, _)| *value <= max) {
+        let at = LEVELS.iter().position(|known| (known - level).abs() < 1e-9);
+        if let Some(quantile) = at.and_then(|at| thread.stated.quantiles.get_mut(at)) {
+            *quantile = Some(ns(*value)?);
+        }
+    }
     if beyond > 0 {
         let text = format!("{beyond} at most: how many is not printed");
         output.say(&format!("samples beyond the {level}th percentile"), &text);
@@ -232,6 +242,7 @@ fn put(block: &Block, output: &mut Output) -> Result<(), ImportError> {
 mod tests {
     use super::*;
     use crate::tests::{buckets, figures, imported, refused, says};
+    use model::Recorded;
 
     const TEXT: &str = include_str!("samples/schbench.txt");
 
@@ -254,6 +265,12 @@ mod tests {
         assert_eq!((count, min, max), (30_212, 1_000, 10_224_000));
         assert_eq!(says(wakeup, "average rps"), "3024.60");
         assert_eq!(all[1].document.run.probe, "schbench-request");
+        // Its 50.0th to 99.9th, and not the ends of their buckets.
+        let stated = |of: &Recorded| of.document.threads[0].latency_ns.map(|of| of.quantiles());
+        let [wakeup, request] = [&all[0], &all[1]].map(|of| stated(of).unwrap());
+        assert_eq!(wakeup[..4], [7_000, 18_000, 175_000, 909_000].map(Some));
+        assert_eq!(request[..2], [16_864_000, 16_992_000].map(Some));
+        assert!([&all[0], &all[1]].iter().all(|of| of.document.warnings.is_empty()));
         assert_eq!(figures(&all[1].document)[0].3, 27_964_000);
         assert_eq!(imported(&format!("{TEXT}{TEXT}")).len(), 4);
     }
