@@ -81,7 +81,7 @@ struct Latency {
     granularity: Granularity,
     #[serde(default)]
     maxima: Vec<i64>,
-    /// The classes, and of each core how many are in each.
+    /// The classes, and of each core how many are in each. Other writers leave the classes out.
     cores: Vec<Vec<u64>>,
 }
 
@@ -91,6 +91,30 @@ struct Latency {
 enum Granularity {
     Unit(String),
     Width(u64),
+}
+
+impl Latency {
+    /// The classes, and what is in them of each core. OSADL's programs write the unit and the
+    /// classes. Where a width stands in the unit's place, there are classes if there is an array
+    /// more than cores have maxima.
+    fn classes_and_cores(&self) -> Result<(Vec<u64>, &[Vec<u64>]), &'static str> {
+        let [first, others @ ..] = self.cores.as_slice() else {
+            return Err("there are no cores");
+        };
+        if let Granularity::Width(width) = self.granularity {
+            if self.cores.len() == self.maxima.len() {
+                let classes = (0..).step_by(usize::try_from(width).unwrap_or(usize::MAX));
+                return Ok((classes.take(first.len()).collect(), &self.cores));
+            }
+            if others.len() != self.maxima.len() {
+                return Err("latency.maxima fits neither cores with their classes nor without");
+            }
+        }
+        if !first.is_sorted_by(|a, b| a < b) {
+            return Err("the first of latency.cores is not the classes of latencies");
+        }
+        Ok((first.clone(), others))
+    }
 }
 
 /// Whether such a document begins here.
@@ -117,12 +141,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     output.resolution_ns = unit;
     let command = CommandLine::new(dataset.condition.cyclictest.as_deref().unwrap_or_default());
     put_conditions(&dataset, &command, &mut output);
-    let [classes, cores @ ..] = dataset.latency.cores.as_slice() else {
-        return Err(error("there are no cores"));
-    };
-    if !classes.is_sorted_by(|a, b| a < b) {
-        return Err(error("the first of latency.cores is not the classes of latencies"));
-    }
+    let (classes, cores) = dataset.latency.classes_and_cores().map_err(&error)?;
     let cores = match cores.split_last() {
         // With -H the last column is the sum of the others.
         Some((last, others)) if command.has_sum && is_sum(last, others) => others,
@@ -333,6 +352,24 @@ mod tests {
             ",\n            [0, 0, 2, 173002, 2, 25986, 8, 0]\n        ]\n    }",
         );
         assert_eq!(figures(&imported(&sum)[0].document).len(), 2);
+    }
+
+    /// The first core's counts rise, as classes do.
+    #[test]
+    fn without_classes_the_first_array_is_a_core() {
+        let bare = DATASET
+            .replace("\"microseconds\"", "1")
+            .replace("[250, 420]", "[3, 3]")
+            .replace("[0, 1, 2, 3, 4, 5, 250, 399],", "")
+            .replace("[0, 0, 0, 75002, 0, 24994, 4, 0]", "[0, 1, 2, 9]")
+            .replace("[0, 0, 2, 98000, 2, 992, 4, 0]", "[5, 0, 1, 6]");
+        let document = &imported(&bare)[0].document;
+        let means = [32_000.0 / 12.0, 20_000.0 / 12.0];
+        assert_eq!(figures(document), [(12, 1_000, means[0], 3_000), (12, 0, means[1], 3_000)]);
+        assert_eq!(
+            refused(&bare.replace("[3, 3]", "[3, 3, 3]")),
+            "line 1: latency.maxima fits neither cores with their classes nor without"
+        );
     }
 
     #[test]

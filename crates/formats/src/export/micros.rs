@@ -81,7 +81,8 @@ pub(super) fn command_line(document: &Document) -> String {
         .map(|thread| document.probe.cpu_of(thread).map(|cpu| cpu.to_string()))
         .collect();
     if let Some(cpus) = cpus.filter(|cpus| !cpus.is_empty()) {
-        words += &format!(" -a {}", cpus.join(","));
+        // In one word, as OSADL's Latencyplot looks for it.
+        words += &format!(" -a{}", cpus.join(","));
     }
     match (run.scheduling.policy, run.scheduling.prio) {
         (Policy::Fifo, Some(prio)) => words += &format!(" -p {prio}"),

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! OSADL's RT Dataset 1.0, which its Latencyplot draws.
+//! OSADL's RT Dataset 1.0, which its Latencyplot draws: first the classes of latencies, us, then of
+//! each thread how many are in each.
 
 use super::micros::{BUCKETS, command_line, figures};
-use super::{ExportError, Source, counted};
+use super::{CyclictestFigures, ExportError, Source, counted};
 use model::Unknown;
 use serde_json::{Value, json};
-use std::io::Write;
+use std::io::{self, Write};
 
 pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<String>, ExportError> {
     let figures = figures(source)?;
@@ -13,6 +14,12 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
     let host = &document.host.before;
     let known = |known: &Option<String>| known.clone().unwrap_or_default();
     let clock = host.cpus.iter().filter_map(|cpu| cpu.frequency_max_khz).max();
+    let mut processor = json!({
+        "family": host.architecture, "vendor": "", "type": known(&host.cpu_model),
+    });
+    if let Some(khz) = clock {
+        processor["clock"] = (khz / 1_000).to_string().into();
+    }
     // Its other loads are names of OSADL's own.
     let imported = document.imported.as_ref();
     let is_idle = document.run.loads.is_empty()
@@ -28,17 +35,11 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
             }),
         ),
         ("system", json!({ "hostname": known(&host.hostname) })),
-        (
-            "processor",
-            json!({
-                "family": host.architecture, "vendor": "", "type": known(&host.cpu_model),
-                "clock": clock.map_or_else(String::new, |khz| (khz / 1_000).to_string()),
-            }),
-        ),
+        ("processor", processor),
         (
             "kernel",
             json!({
-                "version": known(&host.kernel), "patches": [], "config": [],
+                "version": known(&host.kernel), "config": [],
                 "cmdline": known(&host.kernel_command_line),
             }),
         ),
@@ -56,18 +57,16 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
         let section = (source.options.shown)(&section.to_string());
         writeln!(out, "  \"{name}\": {section},")?;
     }
-    writeln!(out, "  \"latency\": {{\n    \"granularity\": 1,")?;
+    writeln!(out, "  \"latency\": {{\n    \"granularity\": \"microseconds\",")?;
     writeln!(out, "    \"maxima\": {},\n    \"cores\": [", Value::from(maxima))?;
-    // All arrays are as long as the longest.
-    let buckets = figures.iter().map(|thread| thread.used_buckets()).max().unwrap_or(0);
-    for (index, thread) in figures.iter().enumerate() {
-        out.write_all(b"      [")?;
-        for bucket in 0..buckets {
-            write!(out, "{}{}", if bucket == 0 { "" } else { "," }, thread.bucket(bucket))?;
-        }
-        writeln!(out, "]{}", if index + 1 == figures.len() { "" } else { "," })?;
+    // Latencyplot draws each class as far as the next, so none is left out.
+    let classes = figures.iter().map(CyclictestFigures::used_buckets).max().unwrap_or(0);
+    array(out, &mut (0..classes).map(|class| class as u64))?;
+    for thread in &figures {
+        out.write_all(b",\n")?;
+        array(out, &mut (0..classes).map(|class| thread.bucket(class)))?;
     }
-    out.write_all(b"    ]\n  }\n}\n")?;
+    out.write_all(b"\n    ]\n  }\n}\n")?;
     let beyond: u64 = figures.iter().map(|thread| thread.overflows).sum();
     let mut left_out = source.skipped_and_lost();
     let outside = counted(beyond, "latency", "latencies");
@@ -75,4 +74,12 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
     left_out.extend(outside.map(|of| format!("{of} outside of 0 to {} us", limit - 1)));
     left_out.extend((!is_idle).then(|| "the load".to_owned()));
     Ok(left_out)
+}
+
+fn array(out: &mut dyn Write, numbers: &mut dyn Iterator<Item = u64>) -> io::Result<()> {
+    out.write_all(b"      [")?;
+    for (at, number) in numbers.enumerate() {
+        write!(out, "{}{number}", if at == 0 { "" } else { "," })?;
+    }
+    out.write_all(b"]")
 }

@@ -119,7 +119,7 @@ fn a_small_recording_as_cyclictest_json() {
     let (out, left_out) = written(&small(place.path()), "cyclictest-json");
     let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(json["rt_test_version:"], "2.90");
-    assert_eq!(json["cmdline:"], "cyclictest -q -t 2 -a 0,1 -p 90 -i 1000 -d 0 -h 1000000");
+    assert_eq!(json["cmdline:"], "cyclictest -q -t 2 -a0,1 -p 90 -i 1000 -d 0 -h 1000000");
     assert_eq!(json["start_time"], "Fri, 20 Nov 2026 12:07:35 +0000");
     assert_eq!(json["sysinfo"]["realtime"], 1);
     let first = serde_json::json!({
@@ -145,7 +145,8 @@ fn a_small_recording_as_osadl_has_it() {
         (&3.into(), &1000.into())
     );
     let latency = serde_json::json!({
-        "granularity": 1, "maxima": [2, 0], "cores": [[0, 2, 1], [2, 0, 0]],
+        "granularity": "microseconds", "maxima": [2, 0],
+        "cores": [[0, 1, 2], [0, 2, 1], [2, 0, 0]],
     });
     assert_eq!(json["latency"], latency);
     assert_eq!(left_out, ["1 latency outside of 0 to 999999 us"]);
@@ -413,6 +414,11 @@ fn values_beyond_a_histogram_are_overflows_of_cyclictest() {
     let (json, left_out) = written("cyclictest-json");
     assert!(json.contains("\"cycles\": 4") && json.contains("\"max\": 83"), "{json}");
     assert!(left_out.contains(&"1 latency beyond the histogram".to_owned()), "{left_out:?}");
+    let (osadl, left_out) = written("osadl");
+    assert!(left_out.contains(&"1 latency outside of 0 to 9 us".to_owned()), "{left_out:?}");
+    let again = crate::tests::imported(&osadl).remove(0).document;
+    let largest = again.threads.iter().map(|thread| thread.latency_ns.unwrap().max);
+    assert_eq!(largest.collect::<Vec<_>>(), [83_000, 3_000]);
 }
 
 /// Each thread's latencies, ns.
@@ -432,7 +438,7 @@ proptest! {
         let place = tempfile::tempdir().unwrap();
         let (recording, measured) = recording(place.path(), &threads);
         let own = recording.clone().summarise().unwrap();
-        for name in ["cyclictest-histogram", "cyclictest-json"] {
+        for name in ["cyclictest-histogram", "cyclictest-json", "osadl"] {
             let text = text(&recording, name);
             let again = of_file(text.as_bytes(), ImportOptions::default()).unwrap();
             prop_assert_eq!(again.len(), 1);
@@ -454,7 +460,7 @@ proptest! {
         }
     }
 
-    /// The same of formats that nothing here imports.
+    /// The same of formats that nothing here imports, and as an outsider reads an RT Dataset.
     #[test]
     fn every_value_is_in_a_bucket(threads in latencies()) {
         let place = tempfile::tempdir().unwrap();
@@ -470,9 +476,11 @@ proptest! {
                 *expected.entry(ns / step * step).or_insert(0_u64) += 1;
             }
             prop_assert_eq!(&logged[index], &expected);
-            let counts = osadl["latency"]["cores"][index].as_array().unwrap();
-            for (us, count) in counts.iter().enumerate() {
-                let us = i64::try_from(us).unwrap();
+            let array = |at: usize| osadl["latency"]["cores"][at].as_array().unwrap();
+            let counts = array(index + 1);
+            prop_assert_eq!(counts.len(), array(0).len());
+            for ((us, class), count) in (0_i64..).zip(array(0)).zip(counts) {
+                prop_assert_eq!(class, us);
                 let found = measured.iter().filter(|ns| **ns / 1_000 == us).count();
                 prop_assert_eq!(count.as_u64(), Some(found as u64));
             }
