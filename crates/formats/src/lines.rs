@@ -4,12 +4,11 @@
 //! looked at.
 
 use super::ImportError;
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io::BufRead;
 
 /// Bytes of a line at most: a document of one line is the longest there is.
-const MAX_LINE: usize = 16 << 20;
+const MAX_LINE: usize = 8 << 20;
 /// Lines that are looked at before it is known what they are.
 const MAX_AHEAD: usize = 12;
 /// Bytes of them at most, but for the last, and of a line whose memory is kept for others.
@@ -213,10 +212,19 @@ fn clean(bytes: &[u8], line: &mut String) {
         line.push_str(std::str::from_utf8(bytes).unwrap_or_default());
         return;
     }
-    let text: Cow<'_, str> = String::from_utf8_lossy(bytes);
-    let text = text.trim_start_matches('\u{feff}').trim_end_matches('\r');
-    let text = text.rsplit('\r').next().unwrap_or(text);
-    let mut letters = text.chars().peekable();
+    let mut bytes = bytes;
+    while let Some(rest) = bytes.strip_prefix("\u{feff}".as_bytes()) {
+        bytes = rest;
+    }
+    while let Some(rest) = bytes.strip_suffix(b"\r") {
+        bytes = rest;
+    }
+    let drawn = bytes.rsplit(|byte| *byte == b'\r').next().unwrap_or(bytes);
+    // As `from_utf8_lossy` has it, without a second line in memory.
+    let mut letters = drawn.utf8_chunks().flat_map(|chunk| {
+        let invalid = (!chunk.invalid().is_empty()).then_some(char::REPLACEMENT_CHARACTER);
+        chunk.valid().chars().chain(invalid)
+    });
     while let Some(letter) = letters.next() {
         match letter {
             '\0' => {}
@@ -310,6 +318,6 @@ mod tests {
         let text = vec![b'x'; MAX_LINE + 1];
         let mut source = text.as_slice();
         let error = Lines::new(&mut source).peek().unwrap_err();
-        assert_eq!(error.to_string(), "line 1: the line is longer than 16 MB");
+        assert_eq!(error.to_string(), "line 1: the line is longer than 8 MB");
     }
 }

@@ -217,6 +217,11 @@ mod tests {
             [of.p50, of.p90, of.p99, of.p999, of.p9999],
             [16_465, 17_856, 49_915, 151_177, 1_002_824].map(Some)
         );
+        // They were taken as they stood.
+        assert!(
+            refused(&text.replace("49915 ns", "9915 ns"))
+                .ends_with("thread 0: the percentiles do not grow from 9675 to 1002824 ns")
+        );
     }
 
     #[test]
