@@ -105,8 +105,9 @@ pub(crate) fn judged_name(quantity: Quantity) -> &'static str {
     .said()
 }
 
-/// What a column says of itself, in the current language if it is one that is known.
-fn meaning(english: &str) -> String {
+/// What a column, or an importer, says of itself, in the current language if it is one that is
+/// known.
+pub(crate) fn meaning(english: &str) -> String {
     language::known(texts::PROBES, english).map_or_else(|| english.to_owned(), str::to_owned)
 }
 

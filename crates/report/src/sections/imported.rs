@@ -2,6 +2,7 @@
 //! What is said of a recording that was made of another program's output: whose it is, where it
 //! stood, and what it leaves out.
 
+use super::columns::meaning;
 use crate::format;
 use crate::language::{texts, tr};
 use model::{Document, Imported, Unknown};
@@ -77,10 +78,12 @@ pub(crate) fn note(document: &Document) -> Option<String> {
     Some(tr!(program_notes, program, note))
 }
 
-/// What the output says beside, in its own words.
+/// What the output says beside, in its own words, and what the importer says of them.
 pub(crate) fn says(document: &Document) -> Option<String> {
     let says = &document.imported.as_ref()?.says;
-    let one = |said: &model::Said| format::clip(&format!("{}: {}", said.what, said.text), MAX_SAID);
+    let one = |said: &model::Said| {
+        format::clip(&format!("{}: {}", meaning(&said.what), meaning(&said.text)), MAX_SAID)
+    };
     let all = says.iter().map(one).collect::<Vec<_>>().join(texts::semicolon.said());
     (!all.is_empty()).then_some(all)
 }

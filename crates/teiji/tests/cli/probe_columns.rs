@@ -133,8 +133,10 @@ fn every_column_that_a_probe_states_has_japanese() {
 fn every_measuring_point_of_an_importer_has_japanese() {
     let translated = include_str!("../../../report/texts/probes.txt");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/src");
-    let calls = ["program(", "timerlat(", "noise(", "Column::ns("];
-    let values = ["measuring_point: \"", "const IN_"];
+    let calls = ["program(", "timerlat(", "noise(", "Column::ns(", "output.say("];
+    let values = ["measuring_point: \"", "const IN_", "let what = \""];
+    // Those of programs.
+    let own = ["Maximum latency exceeded", "Min Noise", "Min delay", "kernel is_RT"];
     let mut found = BTreeSet::new();
     for path in files_of(&folder, &["rs"]) {
         let source = read(&path);
@@ -144,7 +146,12 @@ fn every_measuring_point_of_an_importer_has_japanese() {
                 let rest = &source[at + marker.trim_end_matches('"').len()..];
                 let end = ends.iter().filter_map(|end| rest.find(end)).min().unwrap_or(rest.len());
                 let stated = strings(&rest[..(end + 1).min(rest.len())]);
-                let is_text = |text: &&str| text.contains(' ') && !text.starts_with('|');
+                let is_text = |text: &&str| {
+                    text.contains(' ')
+                        && text.starts_with(|c: char| c.is_ascii_alphabetic())
+                        && !text.contains('{')
+                        && !own.contains(text)
+                };
                 found.extend(stated.lines().filter(is_text).map(str::to_owned));
             }
         }
