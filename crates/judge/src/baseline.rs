@@ -26,7 +26,7 @@ pub fn judge_against(baseline: &Examined, by: f64, examined: &Examined) -> Vec<J
     let max_ratio = 1.0 + by;
     let one = |difference: QuantileDifference| {
         let QuantileDifference { level, base_ns, other_ns, ratio } = difference;
-        if let Err((NotCompared::FewAbove { .. }, _)) = ratio {
+        if let Err((NotCompared::FewAbove { .. } | NotCompared::LongPhases, _)) = ratio {
             let judgement = Judgement::not_enough(Seen::Nothing, Lacking::Independent);
             return Some(judged(Some(level), judgement));
         }

@@ -27,6 +27,9 @@ pub(crate) struct Dependence {
     of_blocks: f64,
     /// Degrees of freedom of that estimate.
     pub(crate) freedom: f64,
+    /// Whether it has phases that last longer than a sixteenth of the run, so that there are too
+    /// few of them to say what the next run would have.
+    pub(crate) lasts: bool,
 }
 
 /// Latencies are worth at most this many times as many independent ones.
@@ -34,6 +37,19 @@ const MIN_FACTOR: f64 = 0.25;
 
 /// Minimum number of blocks to estimate the variation between them.
 const MIN_BLOCKS: usize = 16;
+
+/// Where neighbours are alike however many are joined, at least so many parts of the runs are
+/// compared.
+const MIN_PARTS: usize = 4;
+
+/// How many times as much the number of latencies has to vary in longer blocks than in short ones.
+const MIN_MORE: f64 = 1.5;
+
+/// From so many runs on, what differs from run to run is seen.
+pub(crate) const MIN_RUNS: usize = 5;
+
+/// A rate has phases where it varies over time by this share of itself (standard deviation).
+const MIN_PHASES: f64 = 0.2;
 
 /// Whether neighbouring blocks of a run are more alike than chance alone makes them, by how far
 /// each lies off what is expected of it.
@@ -80,10 +96,14 @@ fn uncertainty<T>(runs: &[Vec<T>]) -> f64 {
 }
 
 impl Dependence {
+    const NONE: Dependence =
+        Dependence { factor: 1.0, of_blocks: 1.0, freedom: f64::INFINITY, lasts: false };
+
     /// From blocks of equal length, by run: of each how many latencies it has, and how many of them
     /// are beyond the value in question. Blocks of a run are joined until neighbours are not
     /// seen to be correlated. What correlation is left is counted in; where blocks are too few
-    /// to show it, as much as they let it be. Runs are independent of one another.
+    /// to show it, as much as they let it be, and where it lasts longer than the longest blocks, by
+    /// how much parts of the runs vary. Runs are independent of one another.
     #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     pub(crate) fn between(runs: &[Vec<(u64, u64)>]) -> Dependence {
         let counts = |run: &Vec<(u64, u64)>| {
@@ -96,12 +116,11 @@ impl Dependence {
         let (all, beyond) = sum(&runs.concat());
         let share = beyond / all;
         if !(share > 0.0 && share < 1.0) {
-            return Dependence { factor: 1.0, of_blocks: 1.0, freedom: f64::INFINITY };
+            return Dependence::NONE;
         }
         let count = |runs: &[Vec<(f64, f64)>]| runs.iter().map(Vec::len).sum::<usize>();
         if count(&runs) < 2 {
-            let factor = f64::INFINITY;
-            return Dependence { factor, of_blocks: 1.0, freedom: f64::INFINITY };
+            return Dependence { factor: f64::INFINITY, ..Dependence::NONE };
         }
         let few = count(&runs) < 2 * MIN_BLOCKS;
         let offsets_of = |run: &Vec<(f64, f64)>| {
@@ -112,23 +131,64 @@ impl Dependence {
         let joined = |runs: &[Vec<(f64, f64)>]| {
             runs.iter().map(|run| run.len().min(1).max(run.len() / 2)).sum::<usize>()
         };
-        let mut off = offsets(&runs);
         let squares = |off: &[Vec<f64>]| off.iter().flatten().map(|one| one * one).sum::<f64>();
         let by_chance = all * share * (1.0 - share);
-        let of_blocks = (squares(&off) / by_chance).max(MIN_FACTOR);
-        while pairs(&runs) > 0.0 && joined(&runs) >= MIN_BLOCKS && are_correlated(&off) {
+        let of_blocks = (squares(&offsets(&runs)) / by_chance).max(MIN_FACTOR);
+        let mut lengths = vec![(offsets(&runs), count(&runs))];
+        while pairs(&runs) > 0.0 && joined(&runs) >= MIN_BLOCKS {
             runs = runs.iter().map(|run| run.chunks(2).map(sum).collect()).collect();
-            off = offsets(&runs);
+            lengths.push((offsets(&runs), count(&runs)));
         }
-        let count = count(&runs) as f64;
-        let variance = squares(&off) * count / (count - 1.0);
-        let left = correlation(&off) + if few { uncertainty(&off) } else { 0.0 };
+        let last = lengths.len() - 1;
+        let is_correlated = |length: usize| are_correlated(&lengths[length].0);
+        let varies = |length: usize| squares(&lengths[length].0);
+        let mut length = (0..last).find(|length| !is_correlated(*length)).unwrap_or(last);
+        // Of few latencies phases show only in long blocks, which then vary more as well.
+        if let Some(longer) = (length + 1..=last)
+            .rfind(|longer| is_correlated(*longer) && varies(*longer) > MIN_MORE * varies(length))
+        {
+            length = last.min(longer + 1);
+        }
+        let (off, count) = &lengths[length];
+        let count = *count as f64;
+        let variance = squares(off) * count / (count - 1.0);
+        let left = correlation(off) + if few { uncertainty(off) } else { 0.0 };
         let factor = (variance / by_chance * inflation(left)).max(MIN_FACTOR);
         // Where few latencies are beyond, their number in a block is far from normal and its
         // variance less certain.
         let rarity = count / (beyond.min(all - beyond));
         let freedom = ((count - 1.0) * 2.0 / (2.0 + rarity)).max(1.0);
-        Dependence { factor, of_blocks, freedom }
+        if length < last || !is_correlated(last) {
+            return Dependence { factor, of_blocks, freedom, lasts: false };
+        }
+        // What lasts longer than the longest blocks shows in parts of the runs.
+        let parts = MIN_PARTS.div_ceil(runs.len());
+        let part = |run: &Vec<(f64, f64)>| {
+            run.chunks(run.len().div_ceil(parts).max(1)).map(sum).collect::<Vec<_>>()
+        };
+        let off_of_parts = offsets(&runs.iter().map(part).collect::<Vec<_>>());
+        let count_of_parts = off_of_parts.iter().map(Vec::len).sum::<usize>() as f64;
+        let of_parts = squares(&off_of_parts) * count_of_parts / (count_of_parts - 1.0) / by_chance;
+        let by_phases = (variance / by_chance - 1.0) * (1.0 - share) * count / beyond;
+        Dependence {
+            factor: factor.max(of_parts),
+            of_blocks,
+            freedom: freedom.min(count_of_parts - 1.0),
+            lasts: by_phases > MIN_PHASES * MIN_PHASES && runs.len() < MIN_RUNS,
+        }
+    }
+
+    /// Counts in what more latencies, of which these are such a share, show of phases: how much
+    /// more their number varies over long times than blocks drawn one by one make it vary. Of fewer
+    /// latencies that is less, beside what chance alone makes of their number.
+    pub(crate) fn with_phases_of(self, more: &Dependence, share: f64) -> Dependence {
+        let factor = self.of_blocks + (more.factor - more.of_blocks).max(0.0) * share;
+        let lasts = self.lasts || more.lasts;
+        if factor > self.factor {
+            Dependence { factor, freedom: self.freedom.min(more.freedom), lasts, ..self }
+        } else {
+            Dependence { lasts, ..self }
+        }
     }
 
     /// How many times as much the number of latencies beyond the value varies as blocks drawn one

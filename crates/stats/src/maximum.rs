@@ -16,7 +16,7 @@ use crate::blocks::{Block, joined};
 use crate::bootstrap::MIN_BLOCKS;
 use crate::chance::at_most;
 use crate::group::LARGEST;
-use crate::interval::{correlation, inflation};
+use crate::interval::{Dependence, correlation, inflation};
 use crate::not_compared::{NotCompared, Side};
 
 /// The largest latencies of two groups.
@@ -147,6 +147,28 @@ impl Maxima {
         self.runs.iter().map(Vec::len).sum()
     }
 
+    /// How many of the worst blocks are worth one independent block, as far as the worst and more
+    /// blocks come in phases; or that these last too long.
+    #[expect(clippy::cast_precision_loss, reason = "counts of blocks")]
+    fn phases(&self) -> Result<f64, NotCompared> {
+        let mut maxima = self.runs.concat();
+        maxima.sort_unstable_by(|a, b| b.cmp(a));
+        let mut together: f64 = 1.0;
+        let counts = std::iter::successors(Some(LARGEST), |count| Some(2 * count));
+        for count in counts.take_while(|count| 2 * count <= maxima.len()) {
+            let is_above = |max: &i64| (1, u64::from(*max > maxima[count]));
+            let above = |run: &Vec<i64>| run.iter().map(is_above).collect();
+            let dependence = Dependence::between(&self.runs.iter().map(above).collect::<Vec<_>>());
+            if dependence.lasts {
+                return Err(NotCompared::LongPhases);
+            }
+            // Half of the worst are of either group where these are alike.
+            let share = (LARGEST / 2) as f64 / count as f64;
+            together = together.max(1.0 + (dependence.factor - 1.0) * share);
+        }
+        Ok(together)
+    }
+
     /// By how much the number of blocks above a limit differs from what is expected of each block.
     #[expect(clippy::cast_precision_loss, reason = "counts of blocks")]
     fn offsets(&self, limit: i64) -> Vec<Vec<f64>> {
@@ -174,7 +196,8 @@ fn test(
     let share = other.total as f64 / (base.total + other.total) as f64;
     let expected = share * all;
     let offsets = [base.offsets(limit), other.offsets(limit)].concat();
-    let together = inflation(correlation(&offsets));
+    let phases = NotCompared::or_both(base.phases(), other.phases())?;
+    let together = inflation(correlation(&offsets)).max(phases.0).max(phases.1);
     let (k, n) = (worst.1 as f64 / together, all / together);
     let chance = 2.0 * at_most(k, n, share).min(1.0 - at_most(k - 1.0, n, share));
     let agrees = other_is_larger == (worst.1 as f64 > expected);

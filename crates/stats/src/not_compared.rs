@@ -16,6 +16,8 @@ pub enum NotCompared {
     FewSamples { samples: u64, needed: u64 },
     /// There are too few independent blocks.
     FewBlocks { blocks: u64, needed: u64 },
+    /// The run has phases that last too long: too few of them to say what the next run would have.
+    LongPhases,
     /// The samples above this quantile, which depend on one another, are worth too few independent
     /// ones. The further out they are, the less they may depend.
     FewAbove { independent: u64, needed: u64, above: u64, level: Level },

@@ -13,7 +13,7 @@ use crate::{
 use serde_json::Value;
 
 #[path = "truth_compare_tests.rs"]
-mod comparisons;
+pub(crate) mod comparisons;
 #[path = "truth_period_tests.rs"]
 mod periods;
 

@@ -75,6 +75,8 @@ impl Compared {
                 };
                 tr!(of_needed, what, needed = count(needed))
             }
+            NotCompared::LongPhases if side == Side::Both => tr!(each_has_long_phases),
+            NotCompared::LongPhases => tr!(has_long_phases, whose),
             NotCompared::Equal => tr!(the_largest_are_equal),
         }
     }
@@ -357,6 +359,9 @@ impl Compared {
             notes.push(tr!(all_threads_runs_together));
         }
         notes.extend(maximum.test.as_ref().ok().map(what_worst_blocks_are));
+        if self.comparison.has_long_phases() {
+            notes.push(tr!(few_phases_make_longer_runs));
+        }
         if !self.comparison.between_runs {
             notes.push(tr!(few_runs_each_holds));
         }
@@ -596,6 +601,21 @@ mod tests {
                 row("largest 20", "20", "0", "raw count of samples, bursts included"),
             ]
         );
+    }
+
+    /// Two runs of a machine with a neighbour that comes and goes were said to differ.
+    #[test]
+    fn phases_that_last_are_named_with_what_would_help() {
+        let mut compared = compared("idle", "busy");
+        compared.comparison.maximum.test = Err((NotCompared::LongPhases, Side::First));
+        let rows = compared.rows();
+        let max = rows.iter().find(|row| row[0] == "max").unwrap();
+        assert_eq!(max[3], "not compared: idle has phases longer than a sixteenth of a run");
+        let both = compared.reason((NotCompared::LongPhases, Side::Both));
+        assert_eq!(both, "each has phases longer than a sixteenth of a run");
+        let notes = compared.notes();
+        let note = notes.iter().find(|note| note.starts_with("phases: ")).unwrap();
+        assert!(note.ends_with("compare runs several times as long, or at least five of each"));
     }
 
     /// Both were cut to 12 letters, whatever room there was.
