@@ -333,6 +333,33 @@ fn softirqs_before_the_interrupt_are_what_they_did_to_it() {
     assert_eq!(account.parts[0].function.as_deref(), Some("net_rx_action"));
 }
 
+/// Also on the way out of another interrupt.
+#[test]
+fn softirqs_of_another_interrupt_are_what_they_did_to_the_timers() {
+    let mut scene = Scene::default();
+    in_a_read(&mut scene);
+    scene.run("asm_sysvec_apic_timer_interrupt", 0, 5, CALL);
+    scene.run("__do_softirq", 0, 4, CALL);
+    scene.run("net_rx_action", 0, 50, CLI);
+    scene.run("net_rx_action", 60, 200, STI);
+    scene.run("net_rx_action", 300, 1, RET);
+    timer_interrupt(&mut scene);
+    scene.run("__do_softirq", 8, 6, RET);
+    scene.run("asm_sysvec_apic_timer_interrupt", 9, 5, IRET);
+    scene.run("vfs_read", 7, 2, JMP);
+    to_the_thread(&mut scene);
+    let account = explained(&scene.dump(), 100 + 1 + 30 + 6 + 5 + 2 + THREAD_NS);
+    assert_eq!(
+        kinds(&account)[..4],
+        [
+            (PartKind::InterruptsOff, 0, 101),
+            (PartKind::HardInterrupt, 101, 30),
+            (PartKind::Softirq, 131, 6),
+            (PartKind::HardInterrupt, 137, 5)
+        ]
+    );
+}
+
 #[test]
 fn softirqs_and_other_threads_are_their_own_parts() {
     let mut scene = Scene::default();

@@ -96,6 +96,39 @@ fn of_two_interrupts_both_return() {
     assert_eq!(return_path.function.as_deref(), Some("entry_SYSCALL_64"));
 }
 
+/// A thread that was preempted on the way out of an interrupt runs again, and the timer's comes as
+/// soon as the change to it is made: that interrupt is not the one before.
+#[test]
+fn an_interrupt_is_not_the_one_that_the_thread_was_preempted_in() {
+    let mut scene = Scene::default();
+    let change_to = |scene: &mut Scene, task, name: &str, length| {
+        scene.run("__schedule", 0, 5, CLI);
+        scene.run("__schedule", 5, 5, CALL);
+        scene.run("__switch_to_asm", 0, 4, RET);
+        scene.task(task, name);
+        scene.run("__schedule", 14, length, CALL);
+        scene.run("finish_task_switch.isra.0", 0, 3, STI);
+    };
+    in_a_read(&mut scene);
+    scene.run("free_bulk", 0, 50, NOP);
+    scene.run("asm_sysvec_apic_timer_interrupt", 0, 5, CALL);
+    change_to(&mut scene, 3, "hog", 1);
+    scene.run("finish_task_switch.isra.0", 3, 3, RET);
+    scene.run("__schedule", 19, 1, RET);
+    scene.run("vfs_read", 7, 200, CALL);
+    change_to(&mut scene, 1, "hackbench", 100);
+    timer_interrupt(&mut scene);
+    scene.run("finish_task_switch.isra.0", 3, 3, RET);
+    scene.run("__schedule", 114, 1, RET);
+    scene.run("asm_sysvec_apic_timer_interrupt", 5, 5, IRET);
+    left_for_the_thread(&mut scene, 50);
+    let account = explained(&scene.dump(), 50 + 3 + 30 + 4 + 5 + 5 + THREAD_NS);
+    assert_eq!(
+        kinds(&account)[..2],
+        [(PartKind::InterruptsOff, 0, 53), (PartKind::HardInterrupt, 53, 30)]
+    );
+}
+
 /// A lock within another: interrupts are off already.
 #[test]
 fn they_are_switched_off_once() {

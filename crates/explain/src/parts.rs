@@ -114,7 +114,10 @@ impl<'a> Accountant<'a> {
         let woken = made_runnable.clone().find(by_timer).or_else(|| made_runnable.next_back());
         let interrupt = woken.and_then(|(_, frame)| {
             let is_interrupt = |way| way == Way::Entrance(Entrance::Interrupt);
-            calls.chain(frame).filter(|(_, frame)| is_interrupt(frame.way)).map(|(id, _)| id).last()
+            // Not one in which the running thread was preempted, nor whose softirqs it came into.
+            let is_left = |code| kernel.role(code) == Some(Role::Schedules);
+            let mut since = calls.chain(frame).take_while(|(_, frame)| !is_left(frame.code));
+            since.find(|(_, frame)| is_interrupt(frame.way)).map(|(id, _)| id)
         });
         let interrupted = interrupt.and_then(|frame| {
             let within = |step: &&Step| calls.chain(step.frame).any(|(id, _)| id == frame);
@@ -143,14 +146,14 @@ impl<'a> Accountant<'a> {
                     return (PartKind::OtherCpu, Some(id));
                 }
                 // Before the thread was runnable these only kept the timer's interrupt out, as any
-                // other code can.
+                // other code can, and whatever interrupt they were called from.
                 Some(
                     Role::Softirqs
                     | Role::Switches
                     | Role::SwitchesStack
                     | Role::Schedules
                     | Role::BeginsThread,
-                ) if step.begin < self.interrupted => {}
+                ) if step.begin < self.interrupted => break,
                 // The thread's own work, which is called from there, is not how it got to run.
                 Some(Role::BeginsThread) if id == step.frame => return (PartKind::Switch, None),
                 Some(Role::Softirqs) => return (PartKind::Softirq, Some(id)),
