@@ -2,15 +2,14 @@
 //! cyclictest of every version: the lines it draws again and again, its histogram, the samples of
 //! `-v`, and what it prints beside them. All of one run is one output.
 
-use super::command_line::{Asked, OF_CYCLICTEST};
+use super::command_line::{Asked, OF_CYCLICTEST, names};
 use super::histogram::{histogram, is_histogram, is_of_histogram, row};
 use super::numbers::{decimal, whole};
 use super::thread_line::{Broken, ThreadLine, read_all};
-use super::{Import, ImportError, Lines, Measured, Output, Program};
+use super::{Import, ImportError, Lines, Output, Program};
 use super::{cyclicdeadline, signaltest};
 use model::{Column, ProbeStatement, RowKind};
 use plan::{Nanos, Policy};
-use std::path::PathBuf;
 
 pub(crate) static CYCLICTEST: Program = Program {
     name: "cyclictest",
@@ -41,34 +40,29 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     if import.command("cyclicdeadline", lines.number()).is_some() {
         return cyclicdeadline::read(lines, import);
     }
-    let mut output = import.output(&CYCLICTEST, lines.number());
-    let mut unit_ns = import.unit_ns(1_000);
-    output.is_of_unknown_unit = import.is_unit_open();
     let earlier = continued(lines, import)?;
-    if let Some(earlier) = &earlier {
-        // One run, drawn once more: what is said of it stands above the lines that came first.
-        output.line = earlier.line;
-        output.threads.clone_from(&earlier.threads);
-        output.command_line.clone_from(&earlier.command_line);
-        (unit_ns, output.is_of_unknown_unit) = (earlier.unit_ns, earlier.is_of_unknown_unit);
-    } else if let Some(words) = import.command("cyclictest", lines.number()) {
-        if import.is_unit_open()
-            && let Some(is_in_ns) = OF_CYCLICTEST.is_in_ns(&words)
-        {
-            unit_ns = if is_in_ns { 1 } else { 1_000 };
-            output.is_of_unknown_unit = false;
+    let (mut output, unit_ns, mut is_live) = match earlier {
+        Some(Drawn { output, unit_ns, is_live }) => (output, unit_ns, is_live),
+        None => {
+            let (output, unit_ns) = begun(lines, import);
+            (output, unit_ns, false)
         }
-        output.command_line = words;
-    }
-    output.resolution_ns = unit_ns;
+    };
     let (mut scheduling, mut has_histogram, mut has_samples) = (None, false, false);
-    let mut has_head = false;
+    let (mut has_head, mut has_lines, mut is_asked) = (false, false, false);
     let mut broken = Broken::default();
     // Printed by -v: of each thread its interval and that to the next.
     let mut printed: Vec<i64> = Vec::new();
     while let Some(line) = lines.peek()? {
         let is_sample: fn(&str) -> Option<Sample> = if has_head { sample } else { padded };
         has_head |= line.starts_with("Max CPUs = ") || interval_of_thread(line).is_some();
+        is_live |= policy(line).is_some();
+        is_asked |= is_status(line);
+        // What SIGUSR1 asks for may stand above the head, which is printed to another file.
+        let has_any = has_lines && (is_live || !is_asked) || has_histogram || has_samples;
+        if has_any && is_head(line) {
+            break;
+        }
         if let Some(of_all) = policy(line) {
             if has_histogram || has_samples {
                 break;
@@ -79,6 +73,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
             if has_histogram || !read_all(lines, &mut output, unit_ns, scheduling)? {
                 break;
             }
+            has_lines = true;
         } else if is_histogram(line) {
             if has_histogram {
                 break;
@@ -112,33 +107,15 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     if lines.peek()?.is_some_and(is_of_redraw) && lines.is_unended() {
         output.cut_at = Some(lines.number());
     }
-    for (index, smis) in
-        output.threads.iter().map(|thread| thread.smis).enumerate().collect::<Vec<_>>()
-    {
-        if let Some(smis) = smis {
-            output.say(&format!("SMIs of thread {index}"), &smis.to_string());
-        }
-    }
     if output.threads.iter().any(|thread| !thread.is_empty()) {
         broken.put(&mut output);
+        let has_ended = has_histogram || broken.is_any() || output.cut_at.is_some();
+        if (is_live || is_asked) && !has_samples && !has_ended {
+            import.drawn = Some(Drawn { output, unit_ns, is_live });
+            return Ok(());
+        }
         // Samples are on the disk already, of threads as they were known then.
-        if !output.command_line.is_empty() && !has_samples {
-            Asked::from_words(&output.command_line).fill(&mut output);
-        }
-        if let Some(earlier) = earlier {
-            import.forget(&earlier.recording)?;
-        }
-        let drawn = (!has_histogram && !has_samples && output.cut_at.is_none()).then(|| Drawn {
-            recording: PathBuf::new(),
-            line: output.line,
-            threads: output.threads.clone(),
-            command_line: output.command_line.clone(),
-            unit_ns,
-            is_of_unknown_unit: output.is_of_unknown_unit,
-        });
-        import.add(output)?;
-        import.drawn = drawn.map(|drawn| Drawn { recording: import.last_recording(), ..drawn });
-        return Ok(());
+        return import.add(finished(output, !has_samples));
     }
     if broken.is_any() {
         import.pass_over(output.line, "cyclictest stopped (-b) before its lines had a value");
@@ -146,31 +123,89 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     Ok(())
 }
 
-/// What was read of a run whose lines may be drawn once more, further down in the same log.
+/// A run of which there were but lines that it draws again, maybe further down in the same log.
 pub(crate) struct Drawn {
-    recording: PathBuf,
-    line: u64,
-    threads: Vec<Measured>,
-    command_line: Vec<String>,
+    output: Output,
     unit_ns: i64,
-    is_of_unknown_unit: bool,
+    /// Whether it draws them by itself, and not because somebody asked (SIGUSR1).
+    is_live: bool,
 }
 
-/// The run that the next line of a thread continues: it has the id of that thread, and as many
-/// cycles at least.
+impl Drawn {
+    /// Whether a line that no output has shows that another run follows: the lines of one that goes
+    /// on have none of its kind among them.
+    pub(crate) fn ends_before(&self, line: &str) -> bool {
+        (self.is_live && is_head(line)) || (names(line, "cyclictest") && !is_status(line))
+    }
+
+    /// Nothing more is said of it.
+    pub(crate) fn into_output(self) -> Output {
+        finished(self.output, true)
+    }
+}
+
+/// What follows from the lines of threads, and of the command line what they do not say.
+fn finished(mut output: Output, fills: bool) -> Output {
+    let smis = output.threads.iter().map(|thread| thread.smis);
+    let smis: Vec<(usize, Option<u64>)> = smis.enumerate().collect();
+    for (index, smis) in smis {
+        if let Some(smis) = smis {
+            output.say(&format!("SMIs of thread {index}"), &smis.to_string());
+        }
+    }
+    if fills && !output.command_line.is_empty() {
+        Asked::from_words(&output.command_line).fill(&mut output);
+    }
+    output
+}
+
+/// An output that begins here, and the unit of its values.
+fn begun(lines: &Lines<'_>, import: &mut Import<'_>) -> (Output, i64) {
+    let mut output = import.output(&CYCLICTEST, lines.number());
+    let mut unit_ns = import.unit_ns(1_000);
+    output.is_of_unknown_unit = import.is_unit_open();
+    if let Some(words) = import.command("cyclictest", lines.number()) {
+        if import.is_unit_open()
+            && let Some(is_in_ns) = OF_CYCLICTEST.is_in_ns(&words)
+        {
+            unit_ns = if is_in_ns { 1 } else { 1_000 };
+            output.is_of_unknown_unit = false;
+        }
+        output.command_line = words;
+    }
+    output.resolution_ns = unit_ns;
+    (output, unit_ns)
+}
+
+/// The run that the next line of a thread continues, as it was read so far. What was drawn of
+/// another ends here.
 fn continued(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<Option<Drawn>, ImportError> {
     let Some(drawn) = import.drawn.take() else { return Ok(None) };
     for behind in 0..LINES_OF_HEAD {
         let Some(line) = lines.peek_behind(behind)? else { break };
         if let Some(line) = ThreadLine::parse(line) {
-            let thread = drawn.threads.get(line.index);
-            return Ok(thread.is_some_and(|thread| line.continues(thread)).then_some(drawn));
+            let thread = drawn.output.threads.get(line.index);
+            if thread.is_some_and(|thread| line.continues(thread, drawn.unit_ns)) {
+                return Ok(Some(drawn));
+            }
+            break;
         }
         if policy(line).is_none() && !line.trim().is_empty() {
             break;
         }
     }
+    import.add(drawn.into_output())?;
     Ok(None)
+}
+
+/// Whether a line is printed once, above the output of a run.
+fn is_head(line: &str) -> bool {
+    line.starts_with("# /dev/cpu_dma_latency") || line.starts_with("Max CPUs = ")
+}
+
+/// Whether it stands above the lines that SIGUSR1 asks for.
+fn is_status(line: &str) -> bool {
+    line.starts_with("# cyclictest current status")
 }
 
 /// Lines from that of the policy to that of a thread.
@@ -350,10 +385,7 @@ fn beside(line: &str, output: &mut Output) -> bool {
         output.say("WARN", text);
         return true;
     }
-    line.starts_with("#---")
-        || line.starts_with("# cyclictest current status")
-        || line.starts_with("# /dev/cpu_dma_latency")
-        || line.starts_with("INFO: ")
+    line.starts_with("#---") || is_status(line) || is_head(line) || line.starts_with("INFO: ")
 }
 
 #[cfg(test)]
@@ -652,28 +684,70 @@ mod tests {
         assert_eq!((line(0), line(1)), (2, 5));
     }
 
+    fn line(index: usize, tid: u32, cycles: u32, max: u32) -> String {
+        format!("T: {index} ({tid}) P:80 I:1000 C: {cycles} Min: 2 Act: 2 Avg: 3 Max: {max}\n")
+    }
+
+    /// Of each run and thread the cycles and the largest, ns.
+    fn counts(text: &str) -> Vec<Vec<(u64, i64)>> {
+        let figures =
+            |one: &Recorded| figures(&one.document).iter().map(|of| (of.0, of.3)).collect();
+        imported(text).iter().map(figures).collect()
+    }
+
     /// A log has other lines between those of one run.
     #[test]
     fn lines_drawn_once_more_are_of_the_same_run() {
-        let line = |index: usize, tid: u32, cycles: u32, max: u32| {
-            format!("T: {index} ({tid}) P:80 I:1000 C: {cycles} Min: 2 Act: 2 Avg: 3 Max: {max}\n")
-        };
-        let of = |text: &str| -> Vec<Vec<(u64, i64)>> {
-            let figures =
-                |one: &Recorded| figures(&one.document).iter().map(|of| (of.0, of.3)).collect();
-            imported(text).iter().map(figures).collect()
-        };
-        let first = format!("$ cyclictest -N -t2\n{}{}", line(0, 10, 9, 5), line(1, 11, 8, 6));
-        let again = format!("some text\n{}", line(0, 10, 30, 7));
+        let policy = "policy: fifo: loadavg: 1.53 1.62 1.35 6/111 12000          \n\n";
+        let first =
+            format!("$ cyclictest -N -t2\n{policy}{}{}", line(0, 10, 9, 5), line(1, 11, 8, 6));
+        let again = format!("some text\n{policy}{}", line(0, 10, 30, 7));
         // In ns, as the command above the first lines says; the other thread is as it was.
-        assert_eq!(of(&format!("{first}{again}")), [[(30, 7), (8, 6)]]);
-        let third = format!("more\nof it\n{}{}", line(0, 10, 30, 7), line(1, 11, 31, 9));
-        assert_eq!(of(&format!("{first}{again}{third}")), [[(30, 7), (31, 9)]]);
+        assert_eq!(counts(&format!("{first}{again}")), [[(30, 7), (8, 6)]]);
+        let third = format!("more\nof it\n{policy}{}{}", line(0, 10, 30, 7), line(1, 11, 31, 9));
+        assert_eq!(counts(&format!("{first}{again}{third}")), [[(30, 7), (31, 9)]]);
+        let asked = format!("# cyclictest current status:\n{}", line(0, 10, 30, 7));
+        assert_eq!(counts(&format!("{first}some text\n{asked}")), [[(30, 7), (8, 6)]]);
         // The count goes back, or it is another thread: another run.
-        let back = format!("some text\n{}", line(0, 10, 4, 7));
-        assert_eq!(of(&format!("{first}{back}")).len(), 2);
-        let other = format!("some text\n{}", line(0, 20, 30, 7));
-        assert_eq!(of(&format!("{first}{other}")).len(), 2);
+        let back = format!("some text\n{policy}{}", line(0, 10, 4, 7));
+        assert_eq!(counts(&format!("{first}{back}")).len(), 2);
+        let other = format!("some text\n{policy}{}", line(0, 20, 30, 7));
+        assert_eq!(counts(&format!("{first}{other}")).len(), 2);
+        // Each has a head of its own, whatever its figures.
+        let head = "# /dev/cpu_dma_latency set to 0us\n";
+        let in_container = "+ docker run rt cyclictest -t2\n";
+        for head in [head, in_container] {
+            assert_eq!(counts(&format!("{first}{head}{policy}{}", line(0, 10, 30, 7))).len(), 2);
+        }
+    }
+
+    /// In a container each has the same id, and nearly as many cycles.
+    #[test]
+    fn runs_of_the_same_thread_id() {
+        let (one, more) = (line(0, 8, 9_998, 5), line(0, 8, 9_999, 50));
+        for between in ["\n== load\n", "# /dev/cpu_dma_latency set to 0us\n"] {
+            let of = counts(&format!("{one}{between}{more}"));
+            assert_eq!(of, [[(9_998, 5_000)], [(9_999, 50_000)]], "{between}");
+            assert_eq!(counts(&format!("{one}{between}{one}")).len(), 2, "{between}");
+        }
+        // Nothing stands between them, and they cannot be of one run.
+        for (first, second) in [(5, 50), (50, 5)] {
+            let text = format!("{}{}", line(0, 8, 99, first), line(0, 8, 99, second));
+            assert_eq!(counts(&text).len(), 2);
+        }
+        let rises = line(0, 8, 999, 50).replace("Min: 2", "Min: 3");
+        assert_eq!(counts(&format!("{one}{rises}").replace("C: 9998", "C: 99")).len(), 2);
+    }
+
+    /// Each of them was a folder on the disk until the next.
+    #[test]
+    fn a_run_is_written_once() {
+        let policy = "policy: fifo: loadavg: 1.53 1.62 1.35 6/111 12000          \n\n";
+        let text: String =
+            (1..20_000).map(|cycle| format!("{policy}{}x\n", line(0, 8, cycle, 50))).collect();
+        let begun = std::time::Instant::now();
+        assert_eq!(counts(&text), [[(19_999, 50_000)]]);
+        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
     }
 
     /// The latency that ended the run came after its lines were drawn for the last time.

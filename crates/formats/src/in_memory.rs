@@ -29,11 +29,7 @@ pub fn import_in_memory(
     };
     let found: Vec<FoundOutput> =
         import_from_to(&mut bytes, "output.txt".to_owned(), &to, "0.0.0", options)?;
-    // One that another has all of was forgotten.
-    let made = made.take().into_iter().enumerate();
-    let is_kept = |number| found.iter().any(|output| output.recording == place(number));
-    let made: Vec<Recorded> =
-        made.filter(|(number, _)| is_kept(*number)).map(|(_, recorded)| recorded).collect();
+    let made = made.take();
     assert_eq!(found.len(), made.len(), "each output is a recording");
     Ok(made)
 }

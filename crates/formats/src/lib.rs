@@ -330,7 +330,7 @@ pub(crate) struct Import<'a> {
     rows: Rc<output::Rows>,
     /// Lines that nobody knew.
     unknown: u64,
-    /// The last run of cyclictest of which there were but lines that it draws again.
+    /// A run of cyclictest of which there were but lines that it draws again.
     drawn: Option<cyclictest::Drawn>,
     /// Outputs that were begun, which may be more than were found.
     begun: usize,
@@ -358,35 +358,25 @@ impl Import<'_> {
         if has_any { self.add(output) } else { Ok(()) }
     }
 
-    /// Where the last one is.
-    fn last_recording(&self) -> PathBuf {
-        self.found.last().map_or_else(PathBuf::new, |output| output.recording.clone())
-    }
-
     /// The same of a part of an output: of another place that was measured in the same run.
     pub(crate) fn add_part(
         &mut self,
         part: &'static str,
         output: Output,
     ) -> Result<(), ImportError> {
-        let line = output.line;
+        self.end_drawn()?;
+        let (line, format) = (output.line, output.format);
         self.has_room(line)?;
         let member = self.member.clone();
         let file = member.as_ref().map(|member| format!("{}:{member}", self.file));
         let recording = output.record(file.as_ref().unwrap_or(&self.file), self.teiji)?;
-        self.found.push(FoundOutput { format: self.format, member, line, part, recording });
+        self.found.push(FoundOutput { format, member, line, part, recording });
         Ok(())
     }
 
-    /// Removes the recording of an output that another one has all of.
-    fn forget(&mut self, recording: &Path) -> Result<(), ImportError> {
-        self.found.retain(|output| output.recording != recording);
-        match std::fs::remove_dir_all(recording) {
-            // It is kept in memory alone.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            removed => removed
-                .map_err(|error| ImportError::Whole(format!("cannot remove a recording: {error}"))),
-        }
+    /// Makes a recording of the run whose lines nothing draws again.
+    fn end_drawn(&mut self) -> Result<(), ImportError> {
+        self.drawn.take().map_or(Ok(()), |drawn| self.add(drawn.into_output()))
     }
 
     /// Whether one more output may be read that begins at this line.
@@ -420,7 +410,7 @@ impl Import<'_> {
 
     /// Whether nothing but what was just read stands in the file so far.
     pub(crate) fn is_at_start(&self) -> bool {
-        self.before.is_empty() && self.found.is_empty()
+        self.before.is_empty() && self.found.is_empty() && self.drawn.is_none()
     }
 
     /// The unit of values whose output does not say it, ns: what was asked for, or this.
@@ -545,6 +535,12 @@ pub(crate) fn import_from(
     source: &mut dyn BufRead,
     import: &mut Import<'_>,
 ) -> Result<(), ImportError> {
+    read_outputs(source, import)?;
+    import.end_drawn()
+}
+
+/// Reads the outputs in it, but for the end of one that may be drawn again.
+fn read_outputs(source: &mut dyn BufRead, import: &mut Import<'_>) -> Result<(), ImportError> {
     let wanted = import.options.format;
     let head = source.fill_buf().map_err(|error| ImportError::Whole(error.to_string()))?;
     if let Some(kind) = archive::kind(head) {
@@ -559,7 +555,6 @@ pub(crate) fn import_from(
             return read(source, import);
         }
     }
-    import.drawn = None;
     let order = ByteOrder::of(head);
     let mut decoded = None;
     let source: &mut dyn BufRead = match order {
@@ -595,11 +590,14 @@ pub(crate) fn import_from(
             import.pass_over(line, format!("{program} prints no latencies"));
         }
         let text: String = lines.peek()?.unwrap_or_default().chars().take(2_000).collect();
+        if import.drawn.as_ref().is_some_and(|drawn| drawn.ends_before(&text)) {
+            import.end_drawn()?;
+        }
         import.before.push_back((line, text));
         if import.before.len() as u64 > COMMAND_WITHIN {
             import.before.pop_front();
         }
-        if unknown > MAX_UNKNOWN && import.found.len() == known {
+        if unknown > MAX_UNKNOWN && import.found.len() == known && import.drawn.is_none() {
             if import.member.is_some() {
                 return Ok(());
             }

@@ -55,12 +55,25 @@ impl<'l> ThreadLine<'l> {
     }
 
     /// Whether it is of this thread, later in the same run or at the same time.
-    pub(crate) fn continues(&self, thread: &Measured) -> bool {
-        self.tid != 0 && self.tid == thread.tid && self.cycles() >= thread.stated.count
+    pub(crate) fn continues(&self, thread: &Measured, unit_ns: i64) -> bool {
+        self.tid != 0 && self.tid == thread.tid && self.counts_on(thread, unit_ns)
+    }
+
+    /// Whether its figures may follow those of this thread in one run: cycles do not become fewer,
+    /// nor the largest value smaller, and without a cycle more it stays.
+    fn counts_on(&self, thread: &Measured, unit_ns: i64) -> bool {
+        let (was, is) = (thread.stated, self.stated(unit_ns));
+        let is_known = was.max.is_some() && is.max.is_some();
+        let has_more = is.count > was.count;
+        let goes_back = is.count < was.count || (is_known && is.max < was.max);
+        // cyclicdeadline, whose threads have no priority, forgets a smallest value of 0.
+        let is_larger = is.min.zip(was.min).is_some_and(|(is, was)| is > was);
+        let min_rises = self.get("P").is_some() && is_larger;
+        let is_same = !is_known || is.count.is_none() || is.max == was.max;
+        !goes_back && !min_rises && (has_more || is_same)
     }
 
     /// Puts what it says into a thread: its interval, CPU and figures, which are in this unit.
-    /// Before the first cycle there are none.
     pub(crate) fn put(&self, thread: &mut Measured, unit_ns: i64) {
         if let Some(interval) = self.get("I").and_then(|text| decimal(text, 1_000)) {
             thread.interval = Some(Nanos(interval));
@@ -68,15 +81,20 @@ impl<'l> ThreadLine<'l> {
         if let Some(cpu) = self.get("A").and_then(whole).and_then(|cpu| u32::try_from(cpu).ok()) {
             thread.cpu = Some(CpuId(cpu));
         }
+        thread.stated = self.stated(unit_ns);
+    }
+
+    /// Its figures. Before the first cycle there are none.
+    fn stated(&self, unit_ns: i64) -> Stated {
         let count = self.cycles();
         let ns = |name: &str| decimal(self.get(name)?, unit_ns).filter(|_| count != Some(0));
-        thread.stated = Stated {
+        Stated {
             count,
             min: ns("Min"),
             mean: mean(self.get("Avg").unwrap_or_default(), unit_ns).filter(|_| count != Some(0)),
             max: ns("Max"),
             ..Stated::default()
-        };
+        }
     }
 
     /// The scheduling, of a program that has real-time threads of this policy where they have a
@@ -113,7 +131,7 @@ pub(crate) fn read_all(
         }
         let Some(line) = lines.peek()?.and_then(ThreadLine::parse) else { break };
         let thread = output.thread(line.index)?;
-        if thread.stated.count > line.cycles() || thread.is_another(line.tid) {
+        if !line.counts_on(thread, unit_ns) || thread.is_another(line.tid) {
             break;
         }
         let scheduling = line.scheduling(policy);
