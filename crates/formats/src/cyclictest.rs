@@ -750,6 +750,20 @@ mod tests {
         assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
     }
 
+    /// Lines of spikes are many, and stand above how many there were.
+    #[test]
+    fn how_many_spikes_there_were() {
+        let spikes: String =
+            (0..300).map(|at| format!("T: 0 Spike:      31: TS: {:12}\n", 780 + at)).collect();
+        let text = format!("{}\n{spikes}spikes = 412\n\n", line(0, 8, 999, 50));
+        let document = imported(&text).remove(0).document;
+        let says = &document.imported.as_ref().unwrap().says;
+        let of = |what: &str| says.iter().filter(|said| said.what == what).collect::<Vec<_>>();
+        assert_eq!(of("spikes")[0].text, "412");
+        assert_eq!(of("Spike").len(), 65);
+        assert_eq!(of("Spike")[64].text, "236 more of them are left out");
+    }
+
     /// The latency that ended the run came after its lines were drawn for the last time.
     #[test]
     fn latency_that_ended_the_run() {

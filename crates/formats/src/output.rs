@@ -14,6 +14,7 @@ use plan::{CpuId, Length, Nanos, OverrunPolicy, Run, Scheduling, Settle};
 use recording::too_many;
 use stats::{Statistics, Summary};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -24,8 +25,9 @@ const MAX_KEPT: usize = 1 << 16;
 pub(crate) const MAX_THREADS: usize = 1_024;
 /// Threads that may have a file of samples each.
 const MAX_FILES: usize = 512;
-/// Lines that are kept of what an output says, and characters of each.
+/// Lines of one kind that are kept of what an output says, lines in all, and characters of each.
 const MAX_SAID: usize = 64;
+const MAX_SAID_IN_ALL: usize = 2 * MAX_SAID;
 const MAX_TEXT: usize = 2_000;
 
 /// What a program measures, as far as its output does not say otherwise.
@@ -74,6 +76,8 @@ pub(crate) struct Output {
     /// By thread.
     pub threads: Vec<Measured>,
     says: Vec<Said>,
+    /// Of each kind of lines how many there was no room for.
+    unsaid: BTreeMap<String, u64>,
     warnings: Vec<Warning>,
     to: Box<dyn Destination>,
     kept: usize,
@@ -120,6 +124,7 @@ impl Output {
             host: HostFacts::default(),
             threads: Vec::new(),
             says: Vec::new(),
+            unsaid: BTreeMap::new(),
             warnings: Vec::new(),
             to,
             kept: 0,
@@ -142,12 +147,27 @@ impl Output {
         Ok(&mut self.threads[index])
     }
 
-    /// Keeps what the output says, in its own words.
+    /// Keeps what the output says, in its own words, or how many such lines there was no room for.
     pub(crate) fn say(&mut self, what: &str, text: &str) {
-        if self.says.len() < MAX_SAID {
-            let clip = |text: &str| text.trim().chars().take(MAX_TEXT).collect();
-            self.says.push(Said { what: clip(what), text: clip(text) });
+        let clip = |text: &str| -> String { text.trim().chars().take(MAX_TEXT).collect() };
+        let what = clip(what);
+        let alike = self.says.iter().filter(|said| said.what == what).count();
+        if alike < MAX_SAID && self.says.len() < MAX_SAID_IN_ALL {
+            self.says.push(Said { what, text: clip(text) });
+        } else if alike > 0 {
+            *self.unsaid.entry(what).or_default() += 1;
+        } else {
+            *self.unsaid.entry("other lines".to_owned()).or_default() += 1;
         }
+    }
+
+    /// All that is kept of it.
+    fn said(&self) -> Vec<Said> {
+        let left_out = |(what, count): (&String, &u64)| {
+            let what = what.clone();
+            Said { what, text: format!("{count} more of them are left out") }
+        };
+        self.says.iter().cloned().chain(self.unsaid.iter().map(left_out)).collect()
     }
 
     /// Keeps that the output says something twice, and differently.
@@ -492,7 +512,7 @@ impl Output {
                 resolution_ns: self.resolution_ns.max(1),
                 passes_over: self.program.passes_over,
                 unknown,
-                says: self.says.clone(),
+                says: self.said(),
             }),
         }
     }
