@@ -30,6 +30,8 @@ struct RtTests {
     end_time: Option<String>,
     #[serde(default)]
     sysinfo: Option<SysInfo>,
+    #[serde(default)]
+    num_threads: Option<usize>,
     /// 1 where values are ns.
     #[serde(default)]
     resolution_in_ns: u64,
@@ -140,6 +142,10 @@ fn common(document: &RtTests, output: &mut Output) {
     output.ended_at = document.end_time.as_deref().map(rfc3339);
     if let Some(system) = &document.sysinfo {
         system.put(output);
+    }
+    let threads = document.thread.len();
+    if let Some(stated) = document.num_threads.filter(|stated| *stated != threads) {
+        output.contradiction("num_threads", stated, threads);
     }
 }
 
@@ -349,6 +355,16 @@ mod tests {
             let why = refused(&format!("{before}{other}{behind}"));
             assert!(why.contains("stands there twice"), "{why}");
         }
+    }
+
+    #[test]
+    fn a_thread_that_is_not_there() {
+        let text = include_str!("samples/cyclictest-2.4.json");
+        let document =
+            imported(&text.replace("\"num_threads\": 2", "\"num_threads\": 3")).remove(0).document;
+        let warnings = format!("{:?}", document.warnings);
+        let contradicts = "place: \"num_threads\", stated: \"3\", found: \"2\"";
+        assert!(warnings.contains(contradicts), "{warnings}");
     }
 
     #[test]
