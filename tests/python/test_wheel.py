@@ -331,6 +331,19 @@ else:
 """
         python(code)
 
+    def test_what_another_program_does_not_say_is_none(self):
+        code = """
+import pathlib, subprocess, teiji
+pathlib.Path("theirs.txt").write_text("       0:       0:       5\\n       0:       1:       7\\n")
+subprocess.run([teiji.program(), "import", "theirs.txt", "-o", "theirs"], check=True, capture_output=True)
+recording = teiji.open("theirs/theirs.txt.teiji")
+thread = recording.threads[0]
+assert [recording.run[key] for key in ("interval_ns", "scheduling", "cpus", "length")] == [None] * 4, recording.run
+assert (thread.interval_ns, thread.cpu, thread.start_ns) == (None, None, None)
+assert (thread.figures.count, thread.figures.max) == (2, 7000)
+"""
+        python(code)
+
     def test_a_temporary_recording_goes_with_the_last_that_refers_to_it(self):
         code = """
 import gc, teiji

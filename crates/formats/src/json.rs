@@ -30,9 +30,9 @@ pub(super) struct SysInfo {
 impl SysInfo {
     /// Puts it into an output.
     pub(super) fn put(&self, output: &mut Output) {
-        output.host.hostname.clone_from(&self.nodename);
-        output.host.kernel.clone_from(&self.release);
-        output.host.kernel_version.clone_from(&self.version);
+        output.host.hostname = said(&self.nodename);
+        output.host.kernel = said(&self.release);
+        output.host.kernel_version = said(&self.version);
         output.host.architecture = self.machine.clone().unwrap_or_default();
         let mut words = self.version.iter().flat_map(|version| version.split(' '));
         let preemption = words.rfind(|word| word.starts_with("PREEMPT"));
@@ -45,6 +45,11 @@ impl SysInfo {
             output.contradiction("sysinfo.realtime", stated, format!("version: {version}"));
         }
     }
+}
+
+/// A text, unless it is empty: not every writer leaves out what it does not know.
+pub(super) fn said(text: &Option<String>) -> Option<String> {
+    text.clone().filter(|text| !text.is_empty())
 }
 
 /// Reads an object of which no key may stand twice: which of both holds is not known.

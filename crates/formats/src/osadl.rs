@@ -3,7 +3,7 @@
 //! that is called "RT Cyclictest".
 
 use super::cyclictest::CYCLICTEST;
-use super::json;
+use super::json::{self, said};
 use super::{Import, ImportError, Lines, Output};
 use plan::{CpuId, CpuList, Nanos};
 use serde::Deserialize;
@@ -196,13 +196,13 @@ fn is_sum(last: &[u64], others: &[Vec<u64>]) -> bool {
 fn put_conditions(dataset: &Dataset, command: &CommandLine, output: &mut Output) {
     let Dataset { timestamps, system, processor, kernel, condition, .. } = dataset;
     // When the histogram was written.
-    output.ended_at.clone_from(&timestamps.origin);
-    output.host.hostname.clone_from(&system.hostname);
-    output.host.kernel.clone_from(&kernel.version);
-    output.host.kernel_command_line.clone_from(&kernel.cmdline);
+    output.ended_at = said(&timestamps.origin);
+    output.host.hostname = said(&system.hostname);
+    output.host.kernel = said(&kernel.version);
+    output.host.kernel_command_line = said(&kernel.cmdline);
     output.host.architecture = processor.family.clone().unwrap_or_default();
-    let model: Vec<&str> =
-        [&processor.vendor, &processor.model].into_iter().flatten().map(String::as_str).collect();
+    let model: Vec<String> =
+        [&processor.vendor, &processor.model].into_iter().filter_map(said).collect();
     output.host.cpu_model = (!model.is_empty()).then(|| model.join(" "));
     let patches = kernel.patches.as_ref().map(|patches| patches.join(", "));
     for (what, text) in [
@@ -210,8 +210,8 @@ fn put_conditions(dataset: &Dataset, command: &CommandLine, output: &mut Output)
         ("processor.clock", &processor.clock),
         ("kernel.patches", &patches),
     ] {
-        if let Some(text) = text {
-            output.say(what, text);
+        if let Some(text) = said(text) {
+            output.say(what, &text);
         }
     }
     output.command_line.clone_from(&command.words);

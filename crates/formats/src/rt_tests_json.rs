@@ -22,6 +22,9 @@ use std::collections::BTreeMap;
 struct RtTests {
     #[serde(default, alias = "cmdline:")]
     cmdline: Option<String>,
+    /// Of an export that knows no command line.
+    #[serde(default)]
+    program: Option<String>,
     #[serde(default, alias = "rt_test_version:")]
     rt_test_version: Option<String>,
     #[serde(default)]
@@ -106,7 +109,8 @@ pub(crate) fn begins(lines: &[&str]) -> bool {
 pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportError> {
     let line = lines.number();
     let document: RtTests = json::document(lines)?;
-    let command = document.cmdline.clone().unwrap_or_default();
+    let command = document.cmdline.as_ref().or(document.program.as_ref());
+    let command = command.cloned().unwrap_or_default();
     let program = command.split_whitespace().next().unwrap_or_default();
     let (program, put): (&'static Program, Put) = match program.rsplit('/').next() {
         Some("cyclictest") => (&CYCLICTEST, of_cycles),
@@ -167,8 +171,9 @@ fn stated(min: Option<&Number>, mean: Option<f64>, max: Option<&Number>, unit: i
 fn of_cycles(document: &RtTests, line: u64, output: &mut Output) -> Result<(), ImportError> {
     let unit = if document.resolution_in_ns == 1 { 1 } else { 1_000 };
     output.resolution_ns = unit;
-    let asked = Asked::from_words(&output.command_line);
-    output.scheduling = asked.scheduling_of_all();
+    // What nobody knows is not the default either.
+    let asked = document.cmdline.as_ref().map(|_| Asked::from_words(&output.command_line));
+    output.scheduling = asked.as_ref().and_then(Asked::scheduling_of_all);
     for (index, of) in in_order(document, line)? {
         let thread = output.thread(index)?;
         let mut in_buckets = 0_u64;
@@ -178,7 +183,7 @@ fn of_cycles(document: &RtTests, line: u64, output: &mut Output) -> Result<(), I
             in_buckets = in_buckets.saturating_add(count);
             limit = limit.max(value.saturating_add(unit));
         }
-        thread.interval = asked.interval_of(index);
+        thread.interval = asked.as_ref().and_then(|asked| asked.interval_of(index));
         thread.cpu = of.cpu();
         thread.stated.count = of.cycles;
         if of.cycles != Some(0) {

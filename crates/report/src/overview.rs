@@ -11,7 +11,7 @@ use crate::sections::latencies::Latencies;
 use crate::sections::rows::Rows;
 use crate::sections::time_kind::TimeKind;
 
-use model::{Document, Examined, ProbeStatement, Quantity, Recorded, TakenBy, Thread};
+use model::{Document, Examined, Quantity, Recorded, TakenBy, Thread, Unknown};
 use plan::Nanos;
 use stats::{Histogram, LinearHistogram, Moments, Statistics, Summary};
 use std::borrow::Cow;
@@ -34,6 +34,8 @@ pub(crate) struct Totals {
     /// table is of.
     pub(crate) due_histogram: Histogram,
     pub(crate) due_moments: Moments,
+    /// Whether of some it is not known how many there were.
+    is_uncounted: bool,
 }
 
 impl Totals {
@@ -44,10 +46,13 @@ impl Totals {
         self.moments.merge(&other.moments);
         self.due_histogram.merge(&other.due_histogram);
         self.due_moments.merge(&other.due_moments);
+        self.is_uncounted |= other.is_uncounted;
     }
 
-    pub(crate) fn add(&mut self, thread: &Thread, probe: &ProbeStatement, statistics: &Statistics) {
-        self.activations.merge(&Accounts::from_thread(thread, probe, statistics));
+    /// Adds a thread of a recording.
+    pub(crate) fn add(&mut self, document: &Document, thread: &Thread, statistics: &Statistics) {
+        self.activations.merge(&Accounts::from_thread(thread, &document.probe, statistics));
+        self.is_uncounted |= document.lacks(Unknown::Count);
         self.linear.merge(&statistics.linear);
         self.add_latencies(statistics);
     }
@@ -63,7 +68,8 @@ impl Totals {
     /// Skipped activations counted in; `observed` where they are those of one thread of one run.
     pub(crate) const fn due<'a>(&'a self, observed: Option<&'a Summary>) -> Latencies<'a> {
         let (histogram, moments) = (&self.due_histogram, &self.due_moments);
-        Latencies { histogram, moments, observed, has_sd: self.activations.due().is_some() }
+        let has_sd = self.activations.due().is_some();
+        Latencies { histogram, moments, observed, has_sd, is_counted: !self.is_uncounted }
     }
 
     pub(crate) const fn measured<'a>(&'a self, observed: Option<&'a Summary>) -> Latencies<'a> {
@@ -114,6 +120,7 @@ impl<'a> Overview<'a> {
         for one in examined.recordings().map(Overview::new) {
             all.totals.activations.merge(&one.totals.activations);
             all.totals.linear.merge(&one.totals.linear);
+            all.totals.is_uncounted |= one.totals.is_uncounted;
         }
         threads.iter().for_each(|statistics| all.totals.add_latencies(statistics));
         all.only = if let [only] = threads { Some(only) } else { None };
@@ -170,7 +177,7 @@ impl<'a> Overview<'a> {
         let mut overview = Overview::empty(recorded, format::clip(&recorded.name(), MAX_NAME));
         overview.only = if let [only] = recorded.threads.as_slice() { Some(only) } else { None };
         for (statistics, thread) in recorded.threads.iter().zip(&recorded.document.threads) {
-            overview.totals.add(thread, &recorded.document.probe, statistics);
+            overview.totals.add(&recorded.document, thread, statistics);
         }
         overview
     }

@@ -36,7 +36,7 @@ fn text<T: ToString>(value: Option<T>) -> String {
 fn latencies(of: Option<Latencies<'_>>) -> impl Iterator<Item = String> {
     let of = of.filter(|of| of.count() > 0);
     let figures = MANY.map(|figure| text(of.and_then(|of| of.figure(figure))));
-    std::iter::once(text(of.map(|of| of.count()))).chain(figures)
+    std::iter::once(text(of.and_then(|of| of.known_count()))).chain(figures)
 }
 
 /// What those columns are called behind `lead`; `unit` is that of figures.
@@ -99,11 +99,13 @@ fn csv(recordings: &[Recorded]) -> String {
                 probe.cpu_text(thread),
             ];
             // What no thread planned has no interval, and another program's may not be known.
-            cells.push(text(recorded.document.has_intervals().then_some(thread.interval_ns.0)));
+            cells.push(text(recorded.document.known_interval(thread).map(|interval| interval.0)));
             let accounts = Accounts::from_thread(thread, probe, statistics);
             cells.extend(accounts.all().into_iter().chain([accounts.lost()]).map(text));
-            cells.extend(latencies(Some(Latencies::due(statistics))));
-            cells.extend(latencies(Some(Latencies::measured(statistics))));
+            for of in [Latencies::due(statistics), Latencies::measured(statistics)] {
+                let is_counted = recorded.document.known_count(of.count()).is_some();
+                cells.extend(latencies(Some(Latencies { is_counted, ..of })));
+            }
             for column in &further {
                 let at = probe
                     .others()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 
 from ._figures import Column, Count, Figure, Rate, Verdict, gate
-from ._program import Folder, PathLike
+from ._program import Folder, PathLike, ProgramError, succeed
 from ._times import Time
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Activations:
 class Figures:
     """Figures of a thread as recorded, ns. None where they are not known."""
 
-    count: int
+    count: Optional[int]
     min: Optional[int]
     mean: Optional[float]
     sd: Optional[float]
@@ -75,7 +75,7 @@ class Recording:
         self._folder = folder
         self._verdicts: Dict[str, Verdict] = {}
         self.document: Dict[str, Any] = _document(path)
-        """All of run.json."""
+        """All of run.json; of an import None where there is no more than something in the place of what is not known."""
         # What a thread lacks is found here, and not when somebody asks for it.
         try:
             for thread in self.threads:
@@ -184,9 +184,9 @@ class Thread:
         self.recorded = recorded
         """Its part of run.json."""
         self.index: int = recorded["index"]
-        self.cpu: int = recorded["cpu"]
-        self.interval_ns: int = recorded["interval_ns"]
-        self.start_ns: int = recorded["start_ns"]
+        self.cpu: Optional[int] = recorded["cpu"]
+        self.interval_ns: Optional[int] = recorded["interval_ns"]
+        self.start_ns: Optional[int] = recorded["start_ns"]
         """Planned time of activation 0, CLOCK_MONOTONIC."""
 
     def __repr__(self) -> str:
@@ -272,7 +272,16 @@ def _document(folder: Path) -> Dict[str, Any]:
         raise RecordingError(folder, f"its format has version {version}, and this module reads versions up to {VERSION}")
     if not isinstance(document.get("run"), dict) or not isinstance(document.get("threads"), list) or "state" not in document:
         raise RecordingError(folder, "run.json has no run, threads or state")
-    return document
+    return document if document.get("imported") is None else _without_unknown(folder)
+
+
+def _without_unknown(folder: Path) -> Dict[str, Any]:
+    """The document of an import as the program shows it: null in the place of what is not known."""
+    try:
+        shown: Dict[str, Any] = json.loads(succeed(["show", "--json", os.fspath(folder.absolute())]))
+    except ProgramError as error:
+        raise RecordingError(folder, error.words) from error
+    return shown
 
 
 def _figures(recorded: Optional[Dict[str, Any]]) -> Optional[Figures]:

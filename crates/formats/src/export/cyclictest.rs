@@ -2,7 +2,7 @@
 //! cyclictest's figures of each thread, and its two outputs that other programs read, byte for
 //! byte: the histogram and the JSON.
 
-use super::micros::{BUCKETS, beyond, command_line, figures, left_out};
+use super::micros::{BUCKETS, NO_COMMAND_LINE, PROGRAM, beyond, command_line, figures, left_out};
 use super::{ExportError, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -193,18 +193,19 @@ pub fn cyclictest_histogram(
     writeln!(out)
 }
 
-/// What cyclictest's JSON says beside the figures.
+/// What cyclictest's JSON says beside the figures. What is not known has no line; in the place of a
+/// command line stands the program's name.
 #[derive(Clone, Debug)]
 pub struct CyclictestFrame {
     /// As it stands in the file: cyclictest escapes nothing.
-    pub command_line: String,
+    pub command_line: Option<String>,
     /// As the program prints it.
     pub version: &'static str,
-    pub started: String,
-    pub ended: String,
+    pub started: Option<String>,
+    pub ended: Option<String>,
     /// As uname has them.
     pub system: UnameFields,
-    pub is_real_time: bool,
+    pub is_real_time: Option<bool>,
     pub is_in_ns: bool,
     /// Whether each thread has a histogram, were it empty.
     pub has_histogram: bool,
@@ -253,20 +254,31 @@ pub fn cyclictest_json(frame: &CyclictestFrame, threads: &[CyclictestThread<'_>]
         .enumerate()
         .map(|(index, thread)| of_thread(index, thread, frame.has_histogram))
         .collect();
+    let line = |key: &str, text: &Option<String>| {
+        text.as_ref().map_or_else(String::new, |text| format!("  \"{key}\": \"{text}\",\n"))
+    };
+    let realtime = frame
+        .is_real_time
+        .map_or_else(String::new, |is| format!(",\n    \"realtime\": {}", u8::from(is)))
+        + "\n  }";
     format!(
-        "{{\n  \"file_version\": 1,\n  \"cmdline:\": \"{command_line}\",\n  \
-         \"rt_test_version:\": \"{version}\",\n  \"start_time\": \"{started}\",\n  \
-         \"end_time\": \"{ended}\",\n  \"return_code\": 0,\n  \
+        "{{\n  \"file_version\": 1,\n{}  \"rt_test_version:\": \"{version}\",\n{}{}  \
+         \"return_code\": 0,\n  \
          \"sysinfo\": {{\n    \"sysname\": \"{}\",\n    \"nodename\": \"{}\",\n    \
-         \"release\": \"{}\",\n    \"version\": \"{}\",\n    \"machine\": \"{}\",\n    \
-         \"realtime\": {}\n  }},\n  \"num_threads\": {},\n  \"resolution_in_ns\": {},\n  \
+         \"release\": \"{}\",\n    \"version\": \"{}\",\n    \"machine\": \"{}\"{realtime},\n  \
+         \"num_threads\": {},\n  \"resolution_in_ns\": {},\n  \
          \"thread\": {{\n{}\n  }}\n}}\n",
+        match command_line {
+            Some(_) => line("cmdline:", command_line),
+            None => line("program", &Some(PROGRAM.to_owned())),
+        },
+        line("start_time", started),
+        line("end_time", ended),
         system.sysname,
         system.nodename,
         system.release,
         system.version,
         system.machine,
-        u8::from(frame.is_real_time),
         threads.len(),
         u8::from(frame.is_in_ns),
         of_threads.join(",\n"),
@@ -322,11 +334,12 @@ pub(super) fn write_json(
     let host = &document.host.before;
     let field = |text: &Option<String>| source.in_json(text.as_deref().unwrap_or_default());
     let time = |text: &str| match humantime::parse_rfc3339(text) {
-        Ok(time) => cyclictest_time(time),
-        Err(_) => source.in_json(text),
+        Ok(time) => Some(cyclictest_time(time)),
+        Err(_) => Some(source.in_json(text)).filter(|text| !text.is_empty()),
     };
+    let command = command_line(document);
     let frame = CyclictestFrame {
-        command_line: source.in_json(&command_line(document)),
+        command_line: command.as_deref().map(|line| source.in_json(line)),
         version: VERSION,
         started: time(&document.started_at),
         ended: time(document.ended_at.as_deref().unwrap_or_default()),
@@ -337,7 +350,7 @@ pub(super) fn write_json(
             version: field(&host.kernel_version),
             machine: source.in_json(&host.architecture),
         },
-        is_real_time: host.preemption.as_deref() == Some("PREEMPT_RT"),
+        is_real_time: host.preemption.as_deref().map(|how| how == "PREEMPT_RT"),
         is_in_ns: false,
         has_histogram: true,
     };
@@ -348,7 +361,9 @@ pub(super) fn write_json(
         .map(|(figures, thread)| CyclictestThread { figures, cpu: cpu(thread), node: -1 })
         .collect();
     out.write_all(cyclictest_json(&frame, &threads).as_bytes())?;
-    Ok(left_out(source, &figures).into_iter().chain(beyond(&figures)).collect())
+    let no_command = command.is_none().then(|| NO_COMMAND_LINE.to_owned());
+    let left_out = left_out(source, &figures).into_iter();
+    Ok(left_out.chain(beyond(&figures)).chain(no_command).collect())
 }
 
 #[cfg(test)]

@@ -119,15 +119,18 @@ fn base64(bytes: &[u8]) -> String {
 pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<String>, ExportError> {
     let document = &source.recorded.document;
     let time = |text: &str| humantime::parse_rfc3339(text).ok();
-    let started = time(&document.started_at).unwrap_or(SystemTime::UNIX_EPOCH);
-    let ended = document.ended_at.as_deref().and_then(time).unwrap_or(started);
+    let started = time(&document.started_at);
+    let ended = document.ended_at.as_deref().and_then(time);
     let seconds = |from, to: SystemTime| {
         to.duration_since(from).unwrap_or(Duration::ZERO).as_millis() as f64 / 1e3
     };
+    let length = started.zip(ended).map(|(started, ended)| seconds(started, ended));
     writeln!(out, "#[Histogram log format version 1.3]")?;
-    let since = seconds(SystemTime::UNIX_EPOCH, started);
-    let text = humantime::format_rfc3339_millis(started);
-    writeln!(out, "#[StartTime: {since:.3} (seconds since epoch), {text}]")?;
+    if let Some(started) = started {
+        let since = seconds(SystemTime::UNIX_EPOCH, started);
+        let text = humantime::format_rfc3339_millis(started);
+        writeln!(out, "#[StartTime: {since:.3} (seconds since epoch), {text}]")?;
+    }
     writeln!(
         out,
         "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\
@@ -143,7 +146,7 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
             out,
             "Tag=thread{},0.000,{:.3},{:.6},{}",
             thread.index,
-            seconds(started, ended),
+            length.unwrap_or_default(),
             hdr.max as f64 / 1e6,
             hdr.encoded()?
         )?;
@@ -151,6 +154,8 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
     let mut left_out = source.skipped_and_lost();
     let below = counted(early, "value below 0 (0 there)", "values below 0 (0 there)");
     left_out.extend(below);
+    left_out
+        .extend(length.is_none().then(|| "the length of the run, which is not known".to_owned()));
     Ok(left_out)
 }
 

@@ -66,14 +66,23 @@ pub(super) fn left_out(source: &Source<'_>, figures: &[CyclictestFigures]) -> Ve
     left_out
 }
 
-/// The command line of cyclictest that was imported, or asks for the same threads.
-pub(super) fn command_line(document: &Document) -> String {
+/// Said of an export without a command line.
+pub(super) const NO_COMMAND_LINE: &str = "the command line, which is not known";
+
+/// The command line of cyclictest that was imported, or one that asks for the same threads. None of
+/// what another program measured otherwise, which nobody ran so, and none where cyclictest has no
+/// such threads: `-i 0` would hang.
+pub(super) fn command_line(document: &Document) -> Option<String> {
     let own = &document.command_line;
     let is_its_own = own.first().is_some_and(|word| word.rsplit('/').next() == Some(PROGRAM));
     if is_its_own {
-        return own.join(" ");
+        return Some(own.join(" "));
     }
     let run = &document.run;
+    let us = |ns: plan::Nanos| ns.0 / 1_000;
+    if document.imported.is_some() || us(run.interval_ns) < 1 {
+        return None;
+    }
     let mut words = format!("{PROGRAM} -q -t {}", document.threads.len());
     let cpus: Option<Vec<String>> = document
         .threads
@@ -87,10 +96,12 @@ pub(super) fn command_line(document: &Document) -> String {
     match (run.scheduling.policy, run.scheduling.prio) {
         (Policy::Fifo, Some(prio)) => words += &format!(" -p {prio}"),
         (Policy::Rr, Some(prio)) => words += &format!(" --policy=rr -p {prio}"),
-        _ => {}
+        (Policy::Deadline, _) => return None,
+        (Policy::Batch, _) => words += " --policy=batch",
+        (Policy::Idle, _) => words += " --policy=idle",
+        (Policy::Fifo | Policy::Rr | Policy::Other, _) => {}
     }
-    let us = |ns: plan::Nanos| ns.0 / 1_000;
-    words + &format!(" -i {} -d {} -h {BUCKETS}", us(run.interval_ns), us(run.distance_ns))
+    Some(words + &format!(" -i {} -d {} -h {BUCKETS}", us(run.interval_ns), us(run.distance_ns)))
 }
 
-const PROGRAM: &str = "cyclictest";
+pub(super) const PROGRAM: &str = "cyclictest";

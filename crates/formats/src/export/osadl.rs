@@ -2,7 +2,7 @@
 //! OSADL's RT Dataset 1.0, which its Latencyplot draws: first the classes of latencies, us, then of
 //! each thread how many are in each.
 
-use super::micros::{BUCKETS, command_line, figures};
+use super::micros::{BUCKETS, NO_COMMAND_LINE, command_line, figures};
 use super::{CyclictestFigures, ExportError, Source, counted};
 use model::Unknown;
 use serde_json::{Value, json};
@@ -21,10 +21,17 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
         processor["clock"] = (khz / 1_000).to_string().into();
     }
     // Its other loads are names of OSADL's own.
-    let imported = document.imported.as_ref();
-    let is_idle = document.run.loads.is_empty()
-        && imported.is_none_or(|imported| !imported.unknown.contains(&Unknown::Load));
+    let is_idle = document.run.loads.is_empty() && !document.lacks(Unknown::Load);
     let cycles = figures.iter().map(|thread| thread.cycles).max().unwrap_or(0);
+    let command = command_line(document);
+    // Latencyplot needs the key of the command line, and no other of these.
+    let mut condition = json!({
+        "load": if is_idle { "idle" } else { "" }, "cycles": cycles,
+        "cyclictest": command.as_deref().unwrap_or_default(),
+    });
+    if document.has_intervals() {
+        condition["interval"] = (document.run.interval_ns.0 / 1_000).into();
+    }
     let maxima: Vec<i64> = figures.iter().map(|thread| thread.max).collect();
     let sections = [
         ("format", json!({ "name": "RT Dataset", "version": "1.0" })),
@@ -43,14 +50,7 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
                 "cmdline": known(&host.kernel_command_line),
             }),
         ),
-        (
-            "condition",
-            json!({
-                "load": if is_idle { "idle" } else { "" }, "cycles": cycles,
-                "interval": document.run.interval_ns.0 / 1_000,
-                "cyclictest": command_line(document),
-            }),
-        ),
+        ("condition", condition),
     ];
     out.write_all(b"{\n")?;
     for (name, section) in sections {
@@ -73,6 +73,7 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
     let limit = figures.first().map_or(BUCKETS, |thread| thread.limit);
     left_out.extend(outside.map(|of| format!("{of} outside of 0 to {} us", limit - 1)));
     left_out.extend((!is_idle).then(|| "the load".to_owned()));
+    left_out.extend(command.is_none().then(|| NO_COMMAND_LINE.to_owned()));
     Ok(left_out)
 }
 

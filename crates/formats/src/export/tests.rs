@@ -5,7 +5,7 @@ use super::*;
 use crate::ImportOptions;
 use crate::tests::of_file;
 use flate2::read::ZlibDecoder;
-use model::{Beside, Document, End, RowCounts, State, Thread, fill_in};
+use model::{Beside, Document, End, HostFacts, RowCounts, State, Thread, fill_in};
 use plan::{CpuId, Nanos, Run, Scheduling};
 use proptest::prelude::*;
 use recording::Folder;
@@ -419,6 +419,41 @@ fn values_beyond_a_histogram_are_overflows_of_cyclictest() {
     let again = crate::tests::imported(&osadl).remove(0).document;
     let largest = again.threads.iter().map(|thread| thread.latency_ns.unwrap().max);
     assert_eq!(largest.collect::<Vec<_>>(), [83_000, 3_000]);
+}
+
+/// Nobody ran `-i 0` without a priority, and it hangs a machine.
+#[test]
+fn what_is_not_known_is_not_invented() {
+    let text = "# Histogram\n000003 000002\n000009 000001\n# Min Latencies: 00003\n\
+                # Avg Latencies: 00005\n# Max Latencies: 00009\n# Histogram Overflows: 00000\n";
+    let in_us = ImportOptions { unit_ns: Some(1_000), ..ImportOptions::default() };
+    let recorded = of_file(text.as_bytes(), in_us).unwrap().remove(0);
+    let unknown = recorded.document.imported.clone().unwrap().unknown;
+    let recording = Recording::from_document(&recorded.path, recorded.document);
+    let written = |recording: &Recording, name: &str| {
+        let mut out = Vec::new();
+        let format = export_format(name).unwrap();
+        let left_out = export(recording, format, &options(None), &mut out).unwrap();
+        (String::from_utf8(out).unwrap(), left_out.join(", "))
+    };
+    for name in ["cyclictest-json", "osadl"] {
+        let (json, left_out) = written(&recording, name);
+        assert!(left_out.contains("the command line, which is not known"), "{left_out}");
+        for invented in [" -i ", "interval", "realtime", "start_time", "end_time", "clock"] {
+            assert!(!json.contains(invented), "{invented}: {json}");
+        }
+        let again = crate::tests::imported(&json).remove(0);
+        let again = (again.document.imported.unwrap().unknown, again.document.host.before);
+        assert_eq!(again, (unknown.clone(), HostFacts::default()));
+    }
+    let (log, left_out) = written(&recording, "hdrhistogram");
+    assert!(!log.contains("StartTime:") && left_out.contains("the length of the run"), "{log}");
+    let place = tempfile::tempdir().unwrap();
+    let small = small(place.path());
+    let mut document = small.document().clone();
+    document.run.interval_ns = Nanos(500);
+    let short = Recording::from_document(&small.shown_path(), document);
+    assert!(written(&short, "osadl").0.contains("\"cyclictest\":\"\""), "0 us would hang");
 }
 
 /// Each thread's latencies, ns.

@@ -368,7 +368,7 @@ impl CellStats {
                     },
                 );
             let pooled = &mut self.threads[place].stats;
-            pooled.totals.add(thread, &recorded.document.probe, statistics);
+            pooled.totals.add(&recorded.document, thread, statistics);
             pooled.observe(std::slice::from_ref(statistics));
             pooled.maxima.extend(Latencies::due(statistics).max());
             pooled.polled_ns = pooled.polled_ns.saturating_add(polled_ns(thread));

@@ -386,7 +386,7 @@ fn ours_of(
         of_row(caveats),
         thread,
         of_row(runs),
-        count(all.due.count()),
+        all.due.known_count().map(count).or_nothing(),
         figure(Figure::Min),
         figure(Figure::Mean),
         figure(Figure::Sd),

@@ -229,12 +229,13 @@ impl Matrix {
 /// Those of a combination or of one of its threads, by their names.
 fn figures(all: &Figures<'_>) -> Map<String, Value> {
     let mut as_measured = all.as_measured.by_key(&AS_MEASURED);
-    as_measured.insert("n".to_owned(), json!(all.as_measured.count()));
+    as_measured.insert("n".to_owned(), json!(all.as_measured.known_count()));
     let mut object = all.due.by_key(&AS_MEASURED);
     object.append(&mut all.due.by_key(&[Figure::PeakToPeak, Figure::Max]));
     object.insert("noise_percent".to_owned(), json!(all.noise()));
     let (overruns, skipped) = (all.activations.late(), all.activations.skipped());
-    let of_runs = [json!(all.due.count()), json!(as_measured), json!(overruns), json!(skipped)];
+    let of_runs =
+        [json!(all.due.known_count()), json!(as_measured), json!(overruns), json!(skipped)];
     object.extend(OF_RUNS.map(str::to_owned).into_iter().zip(of_runs));
     object
 }

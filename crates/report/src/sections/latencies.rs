@@ -131,6 +131,8 @@ pub(crate) struct Latencies<'a> {
     pub(crate) observed: Option<&'a Summary>,
     /// Of the buckets of a histogram it is not known how far they lie from one another.
     pub(crate) has_sd: bool,
+    /// Another program may not say how many there are.
+    pub(crate) is_counted: bool,
 }
 
 impl<'a> Latencies<'a> {
@@ -142,17 +144,24 @@ impl<'a> Latencies<'a> {
             moments,
             observed: thread.latency_with_skipped.as_ref(),
             has_sd: true,
+            is_counted: true,
         }
     }
 
     /// Of one thread, as measured.
     pub(crate) fn measured(thread: &'a Statistics) -> Latencies<'a> {
         let (histogram, moments) = (&thread.histogram, &thread.moments);
-        Latencies { histogram, moments, observed: thread.latency.as_ref(), has_sd: true }
+        let observed = thread.latency.as_ref();
+        Latencies { histogram, moments, observed, ..Latencies::due(thread) }
     }
 
     pub(crate) fn count(&self) -> u64 {
         self.moments.count()
+    }
+
+    /// The same, where it is known.
+    pub(crate) fn known_count(&self) -> Option<u64> {
+        self.is_counted.then_some(self.count())
     }
 
     /// Whether each is in the histogram: not where only figures are known of some.

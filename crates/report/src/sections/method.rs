@@ -127,7 +127,14 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
     ];
     let row = |(name, answer): (Text, Answer)| MethodRow {
         name,
-        values: all.iter().map(answer).collect(),
+        // Beside ours, another program's threads.
+        values: all
+            .iter()
+            .map(|overview| match is_unknown(overview.document(), name) {
+                true => tr!(not_known),
+                false => answer(overview),
+            })
+            .collect(),
     };
     let elsewhere =
         all.iter().all(|overview| overview.document().probe.taken_by() == TakenBy::AnotherMachine);
@@ -146,6 +153,15 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
     };
     let asked = questions.into_iter().filter(|(name, _)| is_asked(name));
     if all.is_empty() { Vec::new() } else { asked.map(row).collect() }
+}
+
+/// Whether what another program measured has no answer there.
+fn is_unknown(document: &Document, name: Text) -> bool {
+    match name {
+        texts::interval_heading => document.imported.is_some() && !document.has_intervals(),
+        texts::scheduling_heading => document.lacks(Unknown::Scheduling),
+        name => document.imported.is_some() && OF_MEASURING.contains(&name),
+    }
 }
 
 fn yes(is: bool) -> String {

@@ -10,9 +10,8 @@ use crate::output;
 use crate::suggestion::{Word, command};
 use ::report::{ChartOptions, Figure, Language, Report};
 use anyhow::Context;
-use model::{Document, Recorded, Unknown};
+use model::Recorded;
 use plan::Limit;
-use serde_json::Value;
 use std::path::PathBuf;
 use std::slice::from_ref;
 
@@ -127,34 +126,15 @@ fn documents(recordings: &[Recorded]) -> serde_json::Result<String> {
     let are_own = recordings.iter().all(|one| one.document.imported.is_none());
     match recordings {
         [one] if are_own => model::document_text(&one.document),
-        [one] => model::document_text(&without_unknown(&one.document)?),
+        [one] => model::document_text(&one.document.without_unknown()?),
         several if are_own => {
             model::document_text(&several.iter().map(|one| &one.document).collect::<Vec<_>>())
         }
         several => {
-            let all = several.iter().map(|one| without_unknown(&one.document));
+            let all = several.iter().map(|one| one.document.without_unknown());
             model::document_text(&all.collect::<serde_json::Result<Vec<_>>>()?)
         }
     }
-}
-
-/// Null where `run.json` has something in the place of what another program's output does not say.
-fn without_unknown(document: &Document) -> serde_json::Result<Value> {
-    let mut shown = serde_json::to_value(document)?;
-    if document.imported.is_none() {
-        return Ok(shown);
-    }
-    let unknown = [
-        ("interval_ns", document.lacks(Unknown::Interval) || !document.has_intervals()),
-        ("scheduling", document.lacks(Unknown::Scheduling)),
-    ];
-    for (key, _) in unknown.into_iter().filter(|(_, is_unknown)| *is_unknown) {
-        shown["run"][key] = Value::Null;
-        for thread in shown["threads"].as_array_mut().into_iter().flatten() {
-            thread[key] = Value::Null;
-        }
-    }
-    Ok(shown)
 }
 
 fn one_figure(figure: Figure, paths: &[PathBuf]) -> Result<String, Failure> {

@@ -259,6 +259,49 @@ fn a_folder_of_imports_says_what_a_single_one_does() {
     assert!(ja.contains("Cyclictest で測定。出力に記載がないものは表の下を参照"), "{ja}");
 }
 
+/// Two were shown, which are as many as have a smallest and a largest.
+#[test]
+fn how_many_there_were_is_not_counted_where_no_output_says_it() {
+    let place = TestFolder::new();
+    let text = "== Sampling period: 1000 us\n== Test mode: periodic user-mode task\n\
+                == All results in microseconds\nwarming up...\nrunning quietly for 3 seconds\n\
+                ---|-----------|-----------|-----------|--------|------|---------------\n\
+                RTS|     15.840|     16.406|     16.656|       0|     0|    00:00:03/00:00:03\n";
+    for name in ["quiet.txt", "still.txt"] {
+        std::fs::write(place.join(name), text).unwrap();
+    }
+    place.well("import quiet.txt still.txt -o all");
+    let json = |of: &str| -> Value {
+        serde_json::from_str(&place.well(&format!("show {of} --json")).out).unwrap()
+    };
+    let document = json("all/quiet.txt.teiji");
+    assert_eq!(document["imported"]["unknown"].as_array().unwrap().last().unwrap(), "count");
+    let thread = &document["threads"][0];
+    assert!(thread["latency_ns"]["count"].is_null() && thread["cpu"].is_null(), "{thread}");
+    assert_eq!(
+        (&thread["latency_ns"]["max"], &thread["interval_ns"]),
+        (&16_656.into(), &1_000_000.into())
+    );
+    for key in ["cpus", "length", "loads", "scheduling"] {
+        assert!(document["run"][key].is_null(), "{key}");
+    }
+    let cell = |csv: &str, name: &str| {
+        let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+        let at = rows[0].iter().position(|head| *head == name).unwrap();
+        rows[1][at].to_owned()
+    };
+    let csv = place.well("show all/quiet.txt.teiji --csv").out;
+    assert_eq!([cell(&csv, "count"), cell(&csv, "as_measured_count")], ["", ""]);
+    assert_eq!(cell(&csv, "max_ns"), "16656");
+    let folder = json("all");
+    let one = &folder["combinations"][0];
+    assert!(one["n"].is_null() && one["as_measured"]["n"].is_null(), "{one}");
+    assert_eq!(cell(&place.well("show all --csv").out, "n"), "");
+    let table = place.well("show all").out;
+    let row = table.lines().find(|line| line.starts_with("quiet.txt")).unwrap();
+    assert!(!row.split_whitespace().any(|cell| cell == "2"), "{table}");
+}
+
 /// One file without a gap kept all others of the call from being imported.
 #[test]
 fn a_clean_hwlatdetect_is_a_result() {

@@ -36,10 +36,10 @@ pub fn json(settings: &Settings, account: &Account, frame: &Frame, root: &HostRo
         })
         .collect();
     let frame = CyclictestFrame {
-        command_line: frame.command_line.clone(),
+        command_line: Some(frame.command_line.clone()),
         version: settings.version.printed(),
-        started: cyclictest_time(frame.started),
-        ended: cyclictest_time(frame.ended),
+        started: Some(cyclictest_time(frame.started)),
+        ended: Some(cyclictest_time(frame.ended)),
         system: UnameFields {
             sysname: text(system.sysname()),
             nodename: text(system.nodename()),
@@ -47,7 +47,7 @@ pub fn json(settings: &Settings, account: &Account, frame: &Frame, root: &HostRo
             version: text(system.version()),
             machine: text(system.machine()),
         },
-        is_real_time,
+        is_real_time: Some(is_real_time),
         is_in_ns: settings.nanoseconds,
         // Since 2.7 only where one was asked for.
         has_histogram: settings.histogram.is_some() || settings.version < Version::TwoNine,
