@@ -316,6 +316,7 @@ fn is_numbered(name: &str, base: &str) -> bool {
 mod tests {
     use super::*;
     use crate::synthetic::Synthetic;
+    use model::ProbeStatement;
 
     #[test]
     fn a_name_says_nothing_of_the_load() {
