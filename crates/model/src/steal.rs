@@ -36,8 +36,8 @@ impl Document {
         is_known.then_some(cpus)
     }
 
-    /// What was taken from the CPU of the worst latency, and from the one with most of it where that
-    /// is another; from the latter alone where the former is not known. None where nothing was
+    /// What was taken from the CPU of the worst latency, and from the one with most of it where
+    /// that is another; from the latter alone where the former is not known. None where nothing was
     /// taken, or where that is not known.
     pub fn steal_at_worst(&self) -> Option<(StolenTime, Option<StolenTime>)> {
         let all = self.steal()?;

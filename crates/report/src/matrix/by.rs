@@ -261,8 +261,8 @@ impl Matrix {
         (out + &caveats, signs)
     }
 
-    /// The table with a row for each value and the figures as columns; with a number in the place of
-    /// other factors where it takes one to fit. None where cases have different figures.
+    /// The table with a row for each value and the figures as columns; with a number in the place
+    /// of other factors where it takes one to fit. None where cases have different figures.
     fn values_in_rows(&self, factor: usize, others: &[usize], alike: &Alike<'_>) -> Option<Shown> {
         let all = || alike.values().flatten().flatten();
         let are_of_intervals = all().all(|case| case.row.is_of_intervals());
