@@ -60,6 +60,7 @@ pub use report::Report;
 pub use sections::inference::Inference;
 use sections::verdict::Headline;
 use sections::{caveats, ending, lab};
+use std::path::Path;
 pub use terminal::load_table::load_table;
 pub use terminal::plan_length::PlanLength;
 pub use terminal::side_by_side::side_by_side;
@@ -109,6 +110,11 @@ pub fn cut_short(document: &Document, language: Language) -> Option<String> {
 /// A warning as sentences.
 pub fn warning_text(warning: &Warning, language: Language) -> WarningText {
     in_language(language, || warnings::warning_text(warning))
+}
+
+/// Where a page is.
+pub fn page_is_in(file: &Path, language: Language) -> String {
+    in_language(language, || tr!(report_is_in, file = file.display()))
 }
 
 /// What to know of a file before it is sent, and what takes that out of it.

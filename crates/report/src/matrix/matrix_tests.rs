@@ -662,6 +662,10 @@ fn caveats_are_a_line_each_and_the_rest_is_below_the_table() {
     for below in [format!("9 runs left out: {lacks}. {next}"), "teiji run --here PLAN".into()] {
         assert!(text.contains(&below), "{text}");
     }
+    // A reason is kept as it was said.
+    let text = matrix.markdown(crate::Language::Japanese);
+    let reason = format!("除外: 測定 9 回。記録されている理由(原文): {lacks}. {next}");
+    assert!(text.contains(&reason), "{text}");
 }
 
 /// Jitter was called latency below the table.

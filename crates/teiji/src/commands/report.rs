@@ -96,7 +96,7 @@ pub fn run(mut args: Args) -> CommandResult {
     if !args.limits.is_empty() {
         output::say(&report.gate.text(args.lang));
     }
-    say!("Report: {}", args.output.display());
+    output::say(&::report::page_is_in(&args.output, args.lang));
     if report.has_names {
         output::say(&::report::has_names("--anonymous", args.lang));
     }

@@ -63,7 +63,10 @@ fn files_stand_where_recordings_do() {
     );
     assert!(show.lines().all(|line| line.chars().count() <= 80), "{show}");
     let ja = place.well("report hist.txt log.md --lang ja -o ja.html").out;
-    assert!(ja.contains("ja.html"), "{ja}");
+    assert!(ja.contains("\nレポート: ja.html\n"), "{ja}");
+    let page = place.read("ja.html");
+    let point = "周期の予定時刻から、cyclictest のスレッドがクロックを読み出すまで";
+    assert!(page.contains(point), "the measuring point");
     place.well("report hist.txt log.md -o page.html --md page.md --svg charts");
     let page = place.read("page.html");
     assert!(page.contains("hist.txt") && page.contains("log.md-12"), "names of files");
