@@ -60,6 +60,8 @@ pub(crate) struct Output {
     pub is_of_unknown_unit: bool,
     /// Whether the number of samples is not said: what is stated is a lower bound, or nothing.
     pub is_of_unknown_count: bool,
+    /// Whether the minimum is not said: what is stated is a lower bound.
+    pub is_of_unknown_min: bool,
     /// Whether there may be values beyond the histogram that are not said.
     pub may_have_more: bool,
     /// Whether the program measured, and nothing was above its threshold.
@@ -113,6 +115,7 @@ impl Output {
             scheduling: None,
             is_of_unknown_unit: false,
             is_of_unknown_count: false,
+            is_of_unknown_min: false,
             may_have_more: false,
             found_nothing: false,
             probe_settings: plan::ProbeSettings::new(),
@@ -448,6 +451,7 @@ impl Output {
         lacks(self.is_of_unknown_unit, Unknown::Unit);
         lacks(self.is_of_unknown_count, Unknown::Count);
         lacks(self.may_have_more, Unknown::Beyond);
+        lacks(self.is_of_unknown_min, Unknown::Minimum);
         unknown.sort_unstable();
         let interval = |index: usize| threads.get(index).map(|thread| thread.interval_ns);
         let distance = match (interval(0), interval(1)) {

@@ -124,7 +124,7 @@ fn latency(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportE
     }
     output.say("tasks, by the number of the thread", &names.join(", "));
     output.say("tasks without any delay, left out", &without.to_string());
-    output.say("Min delay", "is not printed: 0 is the least that it can be");
+    output.is_of_unknown_min = true;
     import.add(output)
 }
 

@@ -397,7 +397,7 @@ fn of_noise(table: &Table, mut output: Output) -> Result<Output, ImportError> {
             ..Stated::default()
         };
     }
-    output.say("Min Noise", "is not printed: 0 is the least that it can be");
+    output.is_of_unknown_min = true;
     for (at, name) in NOISE.iter().enumerate().filter(|(at, _)| ![1, 3].contains(at)) {
         let of = |row: &Row| {
             let word = row.words.get(at)?;

@@ -183,6 +183,7 @@ impl Document {
             clear_if(!thread.pinned, shown, &["cpu"]);
             for figures in ["latency_ns", "latency_with_skipped_ns"] {
                 clear_if(self.lacks(Unknown::Count), &mut shown[figures], &["count"]);
+                clear_if(self.lacks(Unknown::Minimum), &mut shown[figures], &["min"]);
             }
             clear_if(!thread.detail.is_samples(), &mut shown["evidence"], &["samples_lost"]);
             let has_time = has_interval || self.probe.rows == RowKind::Events;

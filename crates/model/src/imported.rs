@@ -50,6 +50,8 @@ pub enum Unknown {
     Count,
     /// Whether values were beyond the histogram: the largest may have been any.
     Beyond,
+    /// `threads[].latency_ns.min`: it was so much at least.
+    Minimum,
 }
 
 /// A line of an output that no key of `run.json` has.

@@ -6,7 +6,7 @@ use crate::run_json::{DOCUMENT, parse};
 use crate::{RecordingError, SampleFile, each_row};
 use model::{
     Accounted, Beside, Detail, Document, ENVELOPE_STEPS, End, Examined, Quantity, Recorded,
-    RowCounts, RowKind, State, TakenBy, Thread, fill_in,
+    RowCounts, RowKind, State, TakenBy, Thread, Unknown, fill_in,
 };
 use plan::OverrunPolicy;
 use stats::{
@@ -93,10 +93,8 @@ impl Recording {
                     return Ok((samples.as_stated(statistics), Beside::default()));
                 }
                 Detail::Figures => {
-                    return Ok((
-                        Statistics::from_figures(samples.thread.latency_ns),
-                        Beside::default(),
-                    ));
+                    let statistics = Statistics::from_figures(samples.thread.latency_ns);
+                    return Ok((samples.as_known(statistics), Beside::default()));
                 }
             }
             let judged = summarise(
@@ -304,6 +302,11 @@ impl ThreadSamples<'_> {
         }
     }
 
+    /// Figures without those that the output of another program does not state.
+    fn as_known(&self, statistics: Statistics) -> Statistics {
+        if self.document().lacks(Unknown::Minimum) { statistics.without_min() } else { statistics }
+    }
+
     /// Opens one of the columns that the probe states.
     pub(crate) fn open(&self, column: usize) -> Result<SampleFile, RecordingError> {
         // A samples file lies beside its document; a name that leads elsewhere is no name of ours.
@@ -345,10 +348,9 @@ impl ThreadSamples<'_> {
                 return Ok((analysis, Beside::default()));
             }
             Detail::Figures => {
-                return Ok((
-                    Analysis::from_figures(self.thread.latency_ns, interval_ns),
-                    Beside::default(),
-                ));
+                let mut analysis = Analysis::from_figures(self.thread.latency_ns, interval_ns);
+                analysis.statistics = self.as_known(analysis.statistics);
+                return Ok((analysis, Beside::default()));
             }
         }
         let mut analysis = self.analyse_rows(&self.open(JUDGED)?, exact)?;

@@ -13,7 +13,7 @@ use crate::sections::time_kind::TimeKind;
 
 use model::{Document, Examined, Quantity, Recorded, TakenBy, Thread, Unknown};
 use plan::Nanos;
-use stats::{Histogram, LinearHistogram, Moments, Statistics, Summary};
+use stats::{Histogram, Level, LinearHistogram, Moments, Statistics, Summary};
 use std::borrow::Cow;
 
 /// Characters of a name that a table or a sentence has room for.
@@ -69,7 +69,9 @@ impl Totals {
     pub(crate) const fn due<'a>(&'a self, observed: Option<&'a Summary>) -> Latencies<'a> {
         let (histogram, moments) = (&self.due_histogram, &self.due_moments);
         let has_sd = self.activations.due().is_some();
-        Latencies { histogram, moments, observed, has_sd, is_counted: !self.is_uncounted }
+        let at_most = [self.due_histogram.is_of_wide(); Level::ALL.len()];
+        let is_counted = !self.is_uncounted;
+        Latencies { histogram, moments, observed, has_sd, is_counted, at_most }
     }
 
     pub(crate) const fn measured<'a>(&'a self, observed: Option<&'a Summary>) -> Latencies<'a> {

@@ -23,6 +23,8 @@ pub struct Histogram {
     negative: Vec<u64>,
     /// Of the largest values, how many are anywhere between the others and the largest of all.
     beyond: u64,
+    /// Whether some were counted as the upper ends of buckets that are wider than these.
+    is_of_wide: bool,
 }
 
 /// One bucket that holds something: `lower <= value <= upper`, ns.
@@ -184,7 +186,7 @@ impl Histogram {
         let mut positive = self.positive.clone();
         positive.resize(positive.len().max(self.negative.len()), 0);
         positive.iter_mut().zip(&self.negative).for_each(|(all, negative)| *all += negative);
-        Histogram { positive, negative: Vec::new(), beyond: self.beyond }
+        Histogram { positive, negative: Vec::new(), ..*self }
     }
 
     pub fn record(&mut self, value: i64) {
@@ -213,6 +215,17 @@ impl Histogram {
                 .for_each(|(index, n)| add(mine, index, *n));
         }
         self.beyond += other.beyond;
+        self.is_of_wide |= other.is_of_wide;
+    }
+
+    /// Says whether some were counted as the upper ends of buckets that are wider than these.
+    pub(crate) fn set_of_wide(&mut self, is_of_wide: bool) {
+        self.is_of_wide = is_of_wide;
+    }
+
+    /// Whether a quantile may be an upper end that the true one is more than 1 % below.
+    pub const fn is_of_wide(&self) -> bool {
+        self.is_of_wide
     }
 
     /// Says of so many of the largest values, which were counted as the largest of all, that they

@@ -12,13 +12,27 @@ pub struct Moments {
     max: i64,
     sum: i128,
     squares: i128,
+    /// Whether the smallest and the mean are upper bounds.
+    is_min_at_most: bool,
+    is_mean_at_most: bool,
 }
 
 impl Default for Moments {
     fn default() -> Self {
-        Moments { count: 0, min: i64::MAX, max: i64::MIN, sum: 0, squares: 0 }
+        Moments {
+            count: 0,
+            min: i64::MAX,
+            max: i64::MIN,
+            sum: 0,
+            squares: 0,
+            is_min_at_most: false,
+            is_mean_at_most: false,
+        }
     }
 }
+
+/// In the place of a smallest value that is not known, also of others together with it.
+const UNKNOWN_MIN: i64 = i64::MIN;
 
 impl Moments {
     /// Those of figures that were written down; without a spread where no standard deviation was.
@@ -32,7 +46,30 @@ impl Moments {
         let mean = figures.mean.max(figures.min as f64).min(figures.max as f64);
         let squares = sd * sd * (n - 1.0).max(0.0) + n * mean * mean;
         let (sum, squares) = ((mean * n).round() as i128, squares.round() as i128);
-        Moments { count: figures.count, min: figures.min, max: figures.max, sum, squares }
+        let Summary { count, min, max, .. } = *figures;
+        Moments { count, min, max, sum, squares, ..Moments::default() }
+    }
+
+    /// The smallest is not known.
+    pub(crate) fn forget_min(&mut self) {
+        if self.count > 0 {
+            self.min = UNKNOWN_MIN;
+        }
+    }
+
+    /// Says whether the smallest and the mean are upper bounds.
+    pub(crate) fn set_at_most(&mut self, min: bool, mean: bool) {
+        (self.is_min_at_most, self.is_mean_at_most) = (min, mean);
+    }
+
+    /// Whether the smallest is an upper bound.
+    pub const fn is_min_at_most(&self) -> bool {
+        self.is_min_at_most
+    }
+
+    /// Whether the mean is an upper bound.
+    pub const fn is_mean_at_most(&self) -> bool {
+        self.is_mean_at_most
     }
 
     pub fn record(&mut self, value: i64) {
@@ -50,7 +87,9 @@ impl Moments {
         }
         let [times, wide] = [i128::from(n), i128::from(value)];
         let squares = times.saturating_mul(wide * wide);
-        self.merge(&Moments { count: n, min: value, max: value, sum: times * wide, squares });
+        let sum = times * wide;
+        let other = Moments { count: n, min: value, max: value, sum, squares, ..*self };
+        self.merge(&other);
     }
 
     /// Adds how often each value from `first` on occurred, in ascending order; few enough that sums
@@ -84,6 +123,8 @@ impl Moments {
         self.max = self.max.max(other.max);
         self.sum = self.sum.saturating_add(other.sum);
         self.squares = self.squares.saturating_add(other.squares);
+        self.is_min_at_most |= other.is_min_at_most;
+        self.is_mean_at_most |= other.is_mean_at_most;
     }
 
     /// Sums of the distances of all values from this one and of the squares of these, exact.
@@ -102,7 +143,7 @@ impl Moments {
 
     /// The smallest value, ns.
     pub fn min(&self) -> Option<i64> {
-        (self.count > 0).then_some(self.min)
+        (self.count > 0 && self.min != UNKNOWN_MIN).then_some(self.min)
     }
 
     /// The largest value, ns.

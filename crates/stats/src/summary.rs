@@ -104,6 +104,8 @@ pub struct Statistics {
     pub jitter: Vec<Option<(i64, i64)>>,
     /// Latencies as measured, in bins of equal width. Empty unless [`crate::analyse`] was asked.
     pub linear: LinearHistogram,
+    /// Which of the summary's quantiles are the upper ends of wide buckets.
+    pub at_most: [bool; Level::ALL.len()],
 }
 
 impl Statistics {
@@ -119,7 +121,7 @@ impl Statistics {
     #[must_use]
     pub fn stated(mut self, figures: &Summary, buckets: &[Bucket]) -> Statistics {
         let Summary { min, mean, sd, max, .. } = *figures;
-        let places = Places::new(buckets);
+        let (own, places) = (self.latency, Places::new(buckets));
         let state = |of: Summary| {
             let stated = figures.quantiles().into_iter().zip(Level::ALL);
             let stated = stated.map(|(ns, level)| ns.filter(|ns| places.can_be(level, *ns)));
@@ -129,9 +131,23 @@ impl Statistics {
         };
         self.latency = self.latency.map(state);
         self.latency_with_skipped = self.latency_with_skipped.map(state);
-        if let Some(latency) = &self.latency {
+        if let (Some(latency), Some(own)) = (&self.latency, own) {
+            let is_own = [latency.min == own.min, latency.mean.to_bits() == own.mean.to_bits()];
+            let at_most = [self.moments.is_min_at_most(), self.moments.is_mean_at_most()];
             self.moments = Moments::from_figures(latency);
+            self.moments.set_at_most(is_own[0] && at_most[0], is_own[1] && at_most[1]);
+            let known = latency.quantiles().into_iter().zip(own.quantiles());
+            for (at_most, (known, own)) in self.at_most.iter_mut().zip(known) {
+                *at_most &= known == own;
+            }
         }
+        self
+    }
+
+    /// The same of a smallest value that is not known.
+    #[must_use]
+    pub fn without_min(mut self) -> Statistics {
+        self.moments.forget_min();
         self
     }
 
@@ -151,6 +167,7 @@ impl Statistics {
             envelope: Envelope::new(2),
             jitter: Vec::new(),
             linear: LinearHistogram::default(),
+            at_most: [false; Level::ALL.len()],
         }
     }
 
@@ -174,16 +191,35 @@ pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistic
         linear.record_n(bucket.upper, bucket.count);
     }
     linear.pack();
-    let moments = all.moments();
+    let mut moments = all.moments();
     let counted = Counted::from(all);
     let mut histogram = counted.histogram().clone();
     let width = |bucket: &Bucket| bucket.upper.abs_diff(bucket.lower);
+    let is_wide = |bucket: &Bucket| width(bucket) > bucket.upper.unsigned_abs() / 100;
+    let at_most = Level::ALL.map(|level| {
+        let (rank, mut up_to) = (level.rank(counted.count()), 0_u64);
+        let of_rank = ascending.iter().find(|bucket| {
+            up_to = up_to.saturating_add(bucket.count);
+            up_to >= rank
+        });
+        of_rank.is_some_and(|bucket| is_wide(bucket))
+    });
     if let Some((last, others)) = ascending.split_last() {
         let widest = others.iter().map(|bucket| width(bucket)).max().unwrap_or(0);
         let usual = last.lower.unsigned_abs().min(widest.saturating_mul(4));
+        let mut is_of_wide = others.iter().any(|bucket| is_wide(bucket));
         if width(last) > usual.max(NARROW_NS) {
             histogram.set_beyond(last.count);
+        } else {
+            is_of_wide |= is_wide(last);
         }
+        histogram.set_of_wide(is_of_wide);
+        let widths = |bucket: &&Bucket| u128::from(width(bucket)) * u128::from(bucket.count);
+        let widths: u128 = ascending.iter().map(widths).sum();
+        #[expect(clippy::cast_precision_loss, reason = "held against a hundredth of it")]
+        let [widths, count] = [widths as f64, moments.count() as f64];
+        let size = moments.mean().unwrap_or(0.0).abs() * count;
+        moments.set_at_most(is_wide(ascending[0]), widths * 100.0 > size);
     }
     let value = |rank: u64| {
         let counts = ascending.iter().map(|bucket| (bucket.upper, bucket.count));
@@ -222,6 +258,7 @@ pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistic
         histogram,
         moments,
         linear,
+        at_most,
         latency_with_skipped: latency,
         ..Statistics::from_figures(latency)
     };
@@ -398,6 +435,7 @@ impl Collect {
             envelope,
             jitter: Vec::new(),
             linear: LinearHistogram::default(),
+            at_most: [false; Level::ALL.len()],
         };
         Ok((statistics, counted.knowing(refinement.values(all), refinement.counts_above(all))))
     }

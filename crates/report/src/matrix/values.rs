@@ -164,7 +164,7 @@ impl Matrix {
                 "combinations": self.rows.iter().map(|row| self.row_json(row)).collect::<Vec<_>>(),
                 "missing_runs": self.missing(),
                 "missing_boots": self.boots_missing.boots,
-                "notes": self.notes_and_phases(Signs { max_of_runs: false, about }),
+                "notes": self.notes_and_phases(Signs { max_of_runs: false, about, at_most: false }),
             })
         })
     }

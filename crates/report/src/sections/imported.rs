@@ -43,6 +43,7 @@ pub(crate) fn lacking(document: &Document) -> Option<String> {
         Unknown::Unit => texts::unknown_unit.said(),
         Unknown::Count => texts::unknown_count.said(),
         Unknown::Beyond => texts::unknown_beyond.said(),
+        Unknown::Minimum => texts::unknown_minimum.said(),
     };
     let all: Vec<&str> = imported.unknown.iter().map(what).collect();
     Some(all.join(texts::comma.said()))

@@ -13,6 +13,8 @@ use std::fmt;
 
 /// Shown where there is no figure.
 pub(crate) const NOTHING: &str = "–";
+/// Before an upper bound.
+pub(crate) const AT_MOST: &str = "≤";
 
 /// A figure of latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +135,8 @@ pub(crate) struct Latencies<'a> {
     pub(crate) has_sd: bool,
     /// Another program may not say how many there are.
     pub(crate) is_counted: bool,
+    /// Which of the observed quantiles are the upper ends of wide buckets.
+    pub(crate) at_most: [bool; Level::ALL.len()],
 }
 
 impl<'a> Latencies<'a> {
@@ -145,6 +149,7 @@ impl<'a> Latencies<'a> {
             observed: thread.latency_with_skipped.as_ref(),
             has_sd: true,
             is_counted: true,
+            at_most: thread.at_most,
         }
     }
 
@@ -238,10 +243,30 @@ impl<'a> Latencies<'a> {
         if self.observed.is_some() { "" } else { "~" }
     }
 
+    /// What stands before a figure: nothing, `~` of a quantile from the histogram, and `≤` of what
+    /// takes each value of a wide bucket for its upper end.
+    fn sign(&self, figure: Figure) -> &'static str {
+        let is_at_most = match figure {
+            Figure::Min => self.moments.is_min_at_most(),
+            Figure::Mean => self.moments.is_mean_at_most(),
+            Figure::Quantile(level) if self.observed.is_some() => {
+                let mut known = Level::ALL.iter().zip(self.at_most);
+                known.any(|(of, at_most)| at_most && *of == level)
+            }
+            Figure::Quantile(_) => self.histogram.is_of_wide(),
+            Figure::Sd | Figure::PeakToPeak | Figure::Max => false,
+        };
+        match figure {
+            _ if is_at_most => AT_MOST,
+            Figure::Quantile(_) => self.about(),
+            _ => "",
+        }
+    }
+
     /// A figure as tables show it, in this writing.
     pub(crate) fn text(&self, figure: Figure, text: impl Fn(i64) -> String) -> String {
-        let about = if matches!(figure, Figure::Quantile(_)) { self.about() } else { "" };
-        self.rounded(figure).map(|ns| format!("{about}{}", text(ns))).or_nothing()
+        let sign = self.sign(figure);
+        self.rounded(figure).map(|ns| format!("{sign}{}", text(ns))).or_nothing()
     }
 
     /// A figure as tables show it, µs, with the digits that it is good for: each ns in virtual

@@ -229,6 +229,42 @@ fn what_an_output_does_not_say_is_not_shown() {
     }
 }
 
+/// A minimum that no output states was 0, and the ends of wide buckets were the values in them, to
+/// within 1 %.
+#[test]
+fn bounds_are_not_shown_as_values() {
+    let _turn = beside_others();
+    let place = place();
+    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/src/samples");
+    std::fs::copy(format!("{samples}/perf-sched-latency.txt"), place.join("tasks.txt")).unwrap();
+    let shown = place.well("show tasks.txt").out;
+    assert!(shown.contains("the load, the minimum\n"), "{shown}");
+    let row = |shown: &str| -> Vec<String> {
+        let row = shown.lines().find(|line| line.trim_start().starts_with("0 ")).unwrap();
+        row.split_whitespace().map(str::to_owned).collect()
+    };
+    assert_eq!(row(&shown)[6..8], ["–", "58.0"], "{shown}");
+    let json: Value = serde_json::from_str(&place.well("show tasks.txt --json").out).unwrap();
+    assert_eq!(json["threads"][0]["latency_ns"]["min"], Value::Null);
+    let buckets = [
+        "     usecs               : count     distribution",
+        "         0 -> 1          : 10       |****                |",
+        "        16 -> 31         : 90       |********************|",
+        "",
+    ];
+    std::fs::write(place.join("buckets.txt"), buckets.join("\n")).unwrap();
+    let shown = place.well("show buckets.txt").out;
+    assert_eq!(row(&shown)[6..8], ["≤1.0", "≤28.0"], "{shown}");
+    assert!(shown.contains("≤ upper end of a bucket"), "{shown}");
+    place.well("report buckets.txt hist.txt -o page.html --md page.md");
+    let page = place.read("page.md");
+    assert!(page.contains("| ≤1.0 | ≤28.0 |") && page.contains(" ≤ upper end of a buck"), "{page}");
+    assert!(page.contains("| 4.0 | 4.0 | – | 4.0 |"), "buckets of one value have no sign: {page}");
+    place.well("import buckets.txt hist.txt -o both");
+    let table = place.well("show both").out;
+    assert!(table.contains(" ≤28.0 ") && table.contains("≤ upper\nend of a bucket."), "{table}");
+}
+
 /// Its headline had figures in a unit that nobody had said and no condition, nothing said who had
 /// measured them, and its page was of the phases of a run.
 #[test]
