@@ -212,7 +212,8 @@ fn whole_outputs_of_versions_that_are_not_there() {
         assert_eq!(out_of(version, "-q"), thread, "{version}");
         assert_eq!(
             out_of(version, "-v"),
-            "Max CPUs =##\nOnline CPUs =##\nThread## Interval:#####\n########:########:########",
+            "Max CPUs =##\nOnline CPUs =##\nUsing## cpus.\nThread## using cpu##.\nThread## \
+             Interval:#####\n########:########:########",
             "{version}"
         );
         for (words, threads, has_sum) in
@@ -224,6 +225,11 @@ fn whole_outputs_of_versions_that_are_not_there() {
         assert_eq!(out_of(version, "-q -h 100000 --histfile=kept.txt"), "", "{version}");
         let kept = std::fs::read_to_string(place.join("kept.txt")).unwrap();
         assert!(kept.starts_with("# Histogram\n") && kept.contains("\n# Thread 0:"), "{kept}");
+    }
+    // Behind -v each list of CPUs is counted as soon as it is read.
+    for (version, line) in [("1.0", "parse_cpumask: Using 1 cpus.\n"), ("2.9", "Using 1 cpus.\n")] {
+        let verbose = place.teiji(&format!("cyclictest --as-version {version} -v -a0 -t1 -l5"));
+        assert!(verbose.out.starts_with(line), "{}", verbose.out);
     }
     let broken = place.teiji("cyclictest --as-version 2.9 --laptop -t1 -a0 -q -b 1");
     let trailer = broken.out.split_once('\n').unwrap().1;

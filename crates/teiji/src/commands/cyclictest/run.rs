@@ -4,6 +4,7 @@
 
 use super::idle_states::IdleStates;
 use super::json::Frame;
+use super::options::Version;
 use super::running::{Running, Watcher};
 use super::settings::{Affinity, Alignment, Settings};
 use crate::commands::measure;
@@ -52,6 +53,11 @@ pub struct Call<'a> {
 pub fn run(settings: &Settings, call: &Call<'_>) -> CommandResult {
     let root = HostRoot::system();
     let ProcessCpus { inherited, usable, .. } = &call.cpus;
+    for list in &settings.counted {
+        let Ok(cpus) = list.resolve(usable) else { break };
+        let function = if settings.version == Version::One { "parse_cpumask: " } else { "" };
+        print(&format!("{function}Using {} cpus.\n", cpus.len()));
+    }
     let threads = settings.threads.unwrap_or(inherited.len());
     let Some(scheduling) = scheduling(settings, threads) else {
         complain!("error: thread {} would have a priority below 0", settings.priority + 1);
@@ -88,6 +94,9 @@ pub fn run(settings: &Settings, call: &Call<'_>) -> CommandResult {
     if settings.verbose {
         let online = root.online_cpus().len();
         print(&format!("Max CPUs = {online}\nOnline CPUs = {online}\n"));
+        if let Affinity::Listed { cpus, .. } = &settings.affinity {
+            print(&format!("Using {} cpus.\n", cpus.resolve(usable)?.len()));
+        }
     }
     if let Some(cpus) = &settings.main_affinity {
         let set = cpus.resolve(usable).map_err(std::io::Error::other);
@@ -289,11 +298,11 @@ fn order(
     inherited: &[CpuId],
     usable: &[CpuId],
 ) -> Result<Unrecorded, Failure> {
-    let listed: Vec<CpuId>;
+    let resolved: Vec<CpuId>;
     let cpus = match &settings.affinity {
         Affinity::Listed { cpus, .. } => {
-            listed = cpus.resolve(usable)?;
-            &listed
+            resolved = cpus.resolve(usable)?;
+            &resolved
         }
         Affinity::Any | Affinity::Each => inherited,
     };

@@ -5,7 +5,7 @@
 use super::account::Account;
 use super::json::{Frame, json};
 use super::output::{self, ThreadLine};
-use super::settings::Settings;
+use super::settings::{Affinity, Settings};
 use super::status::{Pipe, SharedFile};
 use super::traps;
 use crate::exit::{BAD_INPUT, CommandResult, DONE, Failure, RUN_FAILED};
@@ -13,7 +13,7 @@ use crate::output::print;
 use anyhow::Context;
 use host::HostRoot;
 use model::End;
-use plan::{Nanos, Policy, Scheduling};
+use plan::{CpuId, Nanos, Policy, Scheduling};
 use probe::SmiCounter;
 use runner::Unrecorded;
 use rustix::thread::NanosleepRelativeResult;
@@ -68,6 +68,8 @@ pub(super) struct Running<'a> {
     lines: Vec<ThreadLine>,
     pub(super) account: Account,
     intervals: Vec<Nanos>,
+    /// Each thread's CPU, where a list was given.
+    listed: Vec<CpuId>,
     /// Planned time of each thread's row 0 by the clock that it follows, ns.
     starts: Vec<i64>,
     /// Of a row.
@@ -95,6 +97,7 @@ impl<'a> Running<'a> {
                 thread.rows = u64::try_from(length.0 / interval.0.max(1)).unwrap_or(u64::MAX);
             }
         }
+        let is_listed = matches!(settings.affinity, Affinity::Listed { .. });
         Running {
             settings,
             policy: order.scheduling[0].policy,
@@ -102,6 +105,7 @@ impl<'a> Running<'a> {
             account,
             starts: vec![0; intervals.len()],
             intervals,
+            listed: if is_listed { order.run.cpus.clone() } else { Vec::new() },
             columns: order.probe.statement(&order.run).columns.len().max(1),
             dma_latency_us: order.dma_latency_us,
             watcher,
@@ -129,6 +133,9 @@ impl<'a> Running<'a> {
             for (index, interval) in self.intervals.iter().enumerate() {
                 // As it stands there for the next thread.
                 let next = (interval.0 + self.settings.distance.0) / 1_000;
+                if let Some(cpu) = self.listed.get(index) {
+                    print(&format!("Thread {index} using cpu {cpu}.\n"));
+                }
                 print(&format!("Thread {index} Interval: {next}\n"));
             }
         }

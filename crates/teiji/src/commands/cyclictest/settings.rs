@@ -17,6 +17,15 @@ pub enum Affinity {
     Listed { cpus: CpuList, written: String },
 }
 
+/// How many threads, and where.
+struct Placement {
+    /// None for one on each CPU.
+    threads: Option<usize>,
+    affinity: Affinity,
+    /// Lists of CPUs that are counted on standard output as soon as they are read.
+    counted: Vec<CpuList>,
+}
+
 /// How threads start together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alignment {
@@ -33,6 +42,8 @@ pub enum Alignment {
 pub struct Settings {
     pub version: Version,
     pub affinity: Affinity,
+    /// Lists of CPUs that stand behind `-v`: how many each has is printed before anything else.
+    pub counted: Vec<CpuList>,
     pub main_affinity: Option<CpuList>,
     pub alignment: Alignment,
     /// A latency above this, µs (ns with `nanoseconds`), ends the run.
@@ -132,7 +143,7 @@ impl Settings {
         let mut said = Vec::new();
         let text = |id| line.last(id).and_then(|given| given.value.clone());
         let value = |id| line.last(id).map(|given| number(given.value.as_deref().unwrap_or("")));
-        let (threads, affinity) = placement(line, &mut said)?;
+        let Placement { threads, affinity, counted } = placement(line, &mut said)?;
         let all = line.last(Id::HistogramOfAll).map(|given| given.word);
         let only = line.last(Id::Histogram).map(|given| given.word);
         let histogram_id = if all > only { Id::HistogramOfAll } else { Id::Histogram };
@@ -189,6 +200,7 @@ impl Settings {
         let settings = Settings {
             version,
             affinity,
+            counted,
             main_affinity: text(Id::MainAffinity).map(|list| cpu_list(&list)).transpose()?,
             alignment,
             break_above: value(Id::BreakTrace).and_then(above_zero),
@@ -272,12 +284,10 @@ fn cpu_list(list: &str) -> anyhow::Result<CpuList> {
     list.replace('+', "").parse().map_err(|error| anyhow!("'{list}': {error}"))
 }
 
-/// How many threads, none for one on each CPU, and where. `-S` has the last word on both.
-fn placement(
-    line: &CommandLine,
-    said: &mut Vec<String>,
-) -> anyhow::Result<(Option<usize>, Affinity)> {
+/// `-S` has the last word on both.
+fn placement(line: &CommandLine, said: &mut Vec<String>) -> anyhow::Result<Placement> {
     let (mut threads, mut affinity, mut smp) = (Some(1), Affinity::Any, false);
+    let (mut counted, mut is_verbose) = (Vec::new(), false);
     for given in &line.given {
         let value = given.value.as_deref();
         match given.id {
@@ -296,14 +306,17 @@ fn placement(
                 affinity = match value {
                     None => Affinity::Each,
                     Some(list) => {
-                        Affinity::Listed { cpus: cpu_list(list)?, written: list.to_owned() }
+                        let cpus = cpu_list(list)?;
+                        counted.extend(is_verbose.then(|| cpus.clone()));
+                        Affinity::Listed { cpus, written: list.to_owned() }
                     }
                 }
             }
+            Id::Verbose => is_verbose = true,
             _ => {}
         }
     }
-    Ok((threads, affinity))
+    Ok(Placement { threads, affinity, counted })
 }
 
 fn above_zero(value: i64) -> Option<u64> {
