@@ -127,6 +127,9 @@ COMMAND_LINES = [
     "--deepest-idle-state=1 -q -l 5",
     "--help",
     "-a 5000 -q -l 5",
+    "-a !5000 -q -l 5",
+    "-a -S -q -l 5",
+    "-a 0 --smp -q -l 5",
     "--nosuch -q",
     "-l",
 ]
@@ -332,6 +335,7 @@ def main(teiji, words):
             ("-q --json=- -p 80", [signal.SIGTERM]),
             ("-v -p 80", [signal.SIGUSR2, signal.SIGINT]),
             ("-p 80 -t 2", [signal.SIGUSR1, signal.SIGTERM]),
+            ("-q -p 80", [signal.SIGALRM, signal.SIGTERM]),
         ]:
             if words:
                 continue

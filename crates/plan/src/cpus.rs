@@ -150,6 +150,15 @@ impl CpuList {
         Ok(chosen.into_iter().collect())
     }
 
+    /// The last CPU that it names, be it to leave it out.
+    pub fn largest(&self) -> Option<CpuId> {
+        let last = |part: &Part| match part {
+            Part::All => None,
+            Part::Range { last, .. } => Some(CpuId(*last)),
+        };
+        self.parts.iter().filter_map(last).max()
+    }
+
     /// `0-3,5`: the shortest list that names these CPUs.
     pub fn format(cpus: &[CpuId]) -> String {
         format_list(cpus)

@@ -300,7 +300,6 @@ mod tests {
             ("measure -m -a 1 -i 200", "teiji measure --policy other -i 200 -a 1"),
             ("measure -m -a -i 200", "teiji measure --policy other -i 200 -t 1"),
             ("measure -a 1-2 -m", "teiji measure --policy other -a 1-2 -t 1"),
-            ("measure -a 1 -S -m", "teiji measure --policy other --distance 500us"),
             ("measure -S -d 300 -h 400", "teiji measure --policy other"),
             ("measure --distance=300 -S -h 400", "teiji measure --policy other"),
             ("measure -S -d 300 -D 1h", "teiji measure --policy other -d 1h --distance 300us"),
@@ -340,6 +339,11 @@ mod tests {
         assert_eq!(
             refused("measure -S -p 90 -n 0"),
             format!("{begin}a run needs at least one sample: 0 samples were asked for")
+        );
+        assert_eq!(
+            refused("measure -a 1 -S -m"),
+            "That is no command line of cyclictest's: -a before -S: numa and smp options are \
+             mutually exclusive"
         );
         assert_eq!(
             refused("measure -S -p 120"),

@@ -2,6 +2,7 @@
 //! `teiji cyclictest` with what the other one does not have; what both have is compared with it in
 //! `tests/outside/beside_rt_tests.py`.
 
+use crate::ordinary_user::{powerless, public};
 use crate::support::skipped::{Need, skipped};
 use crate::support::{Running, TEIJI, TestFolder, cpus, may_real_time_or_skip, soon};
 use rustix::process::Signal;
@@ -19,6 +20,9 @@ fn said(command: &mut Command) -> (i32, String, String) {
 /// Each call makes one, with as many samples as its output has cycles.
 #[test]
 fn a_recording_besides() {
+    if !may_real_time_or_skip() {
+        return;
+    }
     let place = TestFolder::new();
     let cyclictest = |clock: &str| {
         let mut command = place.command(env!("CARGO_BIN_EXE_teiji"));
@@ -65,6 +69,9 @@ fn what_a_recorded_run_prints_is_what_its_threads_have() {
 
 #[test]
 fn by_a_link_of_its_name_and_as_an_older_version() {
+    if !may_real_time_or_skip() {
+        return;
+    }
     let place = TestFolder::new();
     for name in ["cyclictest", "hackbench"] {
         symlink(env!("CARGO_BIN_EXE_teiji"), place.join(name)).unwrap();
@@ -115,7 +122,7 @@ fn command_lines_of_articles_run_as_they_stand() {
             }
             None => place.command(TEIJI),
         };
-        if !is_hackbench && words.contains("-p ") && !may_real_time_or_skip() {
+        if !is_hackbench && !may_real_time_or_skip() {
             continue;
         }
         command.args(all);
@@ -150,6 +157,48 @@ fn an_unknown_option_is_refused_unless_faithful() {
     assert!(faithful.code == Some(0) && faithful.out.contains("--histogram"), "{}", faithful.out);
 }
 
+/// Scripts test for rights by the exit code, also without a priority.
+#[test]
+fn without_rights_it_is_refused() {
+    let place = public();
+    for words in ["-q -l 5", "-q -p 80 -l 5", "-h 20 -l 5 --json=-"] {
+        let mut command = powerless(&place);
+        let (code, out, err) = said(command.arg("cyclictest").args(words.split(' ')));
+        assert_eq!((code, out.as_str()), (1, ""), "{words}: {err}");
+        assert!(err.contains("Unable to change scheduling policy!\n"), "{words}: {err}");
+    }
+}
+
+/// There it is blocked.
+#[test]
+fn an_alarm_ends_no_run() {
+    if !may_real_time_or_skip() {
+        return;
+    }
+    let place = TestFolder::new();
+    let mut command = place.command(TEIJI);
+    command.args("cyclictest -q -t1 -a0 -D 2".split(' '));
+    let mut running = Running::start(command);
+    soon("it works", || !running.runs() || tasks(&running) > 1);
+    sleep(Duration::from_millis(500));
+    running.signal(Signal::ALARM);
+    running.signal(Signal::INT);
+    let output = running.end();
+    assert!(output.code == Some(0) && output.out.contains("T: 0 ("), "{output:?}");
+}
+
+/// Refused there since 2.0.
+#[test]
+fn what_it_refuses_of_cpus() {
+    let place = TestFolder::new();
+    for words in ["-a 0 --smp -l 5 -q", "-a -S -l 5 -q", "-a !4000 -l 5 -q"] {
+        let refused = place.teiji(&format!("cyclictest {words}"));
+        assert_eq!((refused.code, refused.out.as_str()), (Some(1), ""), "{words}: {}", refused.err);
+    }
+    let old = place.teiji("cyclictest --as-version 1 -a 0 --smp -l 5 -q");
+    assert!(!old.err.contains("mutually exclusive"), "{}", old.err);
+}
+
 /// Numbers as `#`, with the blanks before them that fill a column; lines that are alike by then
 /// once.
 fn without_figures(text: &str) -> String {
@@ -181,6 +230,9 @@ fn without_figures(text: &str) -> String {
 /// empty buckets and the line of totals are left out.
 #[test]
 fn whole_outputs_of_versions_that_are_not_there() {
+    if !may_real_time_or_skip() {
+        return;
+    }
     let place = TestFolder::new();
     let out_of = |version: &str, words: &str| {
         let command = format!("cyclictest --as-version {version} --laptop -t1 -a0 -l20 {words}");

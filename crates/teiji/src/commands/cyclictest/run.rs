@@ -14,12 +14,14 @@ use crate::signals;
 use anyhow::Context;
 use host::HostRoot;
 use model::{End, SmisUnknown};
-use plan::{CpuId, Length, Nanos, ProcessCpus, Run, Scheduling};
+use plan::{CpuError, CpuId, CpuList, Length, Nanos, Policy, ProcessCpus, Run, Scheduling};
 use probe::SmiCounter;
 use report::{Language, warning_text};
 use runner::{Progress, ProgressObserver, RowSink, Signals, Unrecorded, execute, grant};
+use signal_hook::consts::SIGALRM;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, SystemTime};
 
@@ -54,7 +56,7 @@ pub fn run(settings: &Settings, call: &Call<'_>) -> CommandResult {
     let root = HostRoot::system();
     let ProcessCpus { inherited, usable, .. } = &call.cpus;
     for list in &settings.counted {
-        let Ok(cpus) = list.resolve(usable) else { break };
+        let Ok(cpus) = listed(list, usable) else { break };
         let function = if settings.version == Version::One { "parse_cpumask: " } else { "" };
         print(&format!("{function}Using {} cpus.\n", cpus.len()));
     }
@@ -63,6 +65,11 @@ pub fn run(settings: &Settings, call: &Call<'_>) -> CommandResult {
         complain!("error: thread {} would have a priority below 0", settings.priority + 1);
         return Ok(EXCEEDED);
     };
+    if grant(Scheduling { policy: Policy::Fifo, prio: Some(1) }).warning.is_some() {
+        complain!("Unable to change scheduling policy!");
+        complain!("teiji cyclictest: run it as root, or see teiji check");
+        return Ok(EXCEEDED);
+    }
     let asked = scheduling[0];
     if grant(asked).warning.is_some() {
         complain!("error: this process may not have {asked}: run it as root, or see teiji check");
@@ -84,6 +91,10 @@ pub fn run(settings: &Settings, call: &Call<'_>) -> CommandResult {
     };
     let watcher = Watcher::begin(settings, smis)?;
     let signals = signals::catch()?;
+    // There it is blocked: a run that is sent one goes on.
+    signal_hook::flag::register(SIGALRM, Arc::default())
+        .context("cannot catch signals")
+        .map_err(Failure::run_failed)?;
     let idle_states = match idle_states(settings, &root, usable, &signals) {
         Ok(limited) => limited,
         Err(why) => {
@@ -95,7 +106,7 @@ pub fn run(settings: &Settings, call: &Call<'_>) -> CommandResult {
         let online = root.online_cpus().len();
         print(&format!("Max CPUs = {online}\nOnline CPUs = {online}\n"));
         if let Affinity::Listed { cpus, .. } = &settings.affinity {
-            print(&format!("Using {} cpus.\n", cpus.resolve(usable)?.len()));
+            print(&format!("Using {} cpus.\n", listed(cpus, usable)?.len()));
         }
     }
     if let Some(cpus) = &settings.main_affinity {
@@ -291,6 +302,14 @@ fn scheduling(settings: &Settings, threads: usize) -> Option<Vec<Scheduling>> {
     (0..threads).map(of).collect()
 }
 
+/// The CPUs of a list. One that is not there is an error though it is left out.
+fn listed(list: &CpuList, usable: &[CpuId]) -> Result<Vec<CpuId>, CpuError> {
+    match list.largest().filter(|cpu| Some(cpu) > usable.last()) {
+        Some(CpuId(cpu)) => Err(CpuError::NotAvailable { cpu, available: CpuList::format(usable) }),
+        None => list.resolve(usable),
+    }
+}
+
 /// What the threads are to do.
 fn order(
     settings: &Settings,
@@ -301,7 +320,7 @@ fn order(
     let resolved: Vec<CpuId>;
     let cpus = match &settings.affinity {
         Affinity::Listed { cpus, .. } => {
-            resolved = cpus.resolve(usable)?;
+            resolved = listed(cpus, usable)?;
             &resolved
         }
         Affinity::Any | Affinity::Each => inherited,

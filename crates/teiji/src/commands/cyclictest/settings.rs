@@ -143,7 +143,7 @@ impl Settings {
         let mut said = Vec::new();
         let text = |id| line.last(id).and_then(|given| given.value.clone());
         let value = |id| line.last(id).map(|given| number(given.value.as_deref().unwrap_or("")));
-        let Placement { threads, affinity, counted } = placement(line, &mut said)?;
+        let Placement { threads, affinity, counted } = placement(line, version, &mut said)?;
         let all = line.last(Id::HistogramOfAll).map(|given| given.word);
         let only = line.last(Id::Histogram).map(|given| given.word);
         let histogram_id = if all > only { Id::HistogramOfAll } else { Id::Histogram };
@@ -284,13 +284,20 @@ fn cpu_list(list: &str) -> anyhow::Result<CpuList> {
     list.replace('+', "").parse().map_err(|error| anyhow!("'{list}': {error}"))
 }
 
-/// `-S` has the last word on both.
-fn placement(line: &CommandLine, said: &mut Vec<String>) -> anyhow::Result<Placement> {
+/// `-S` has the last word on both; behind `-a` it is refused since 2.0.
+fn placement(
+    line: &CommandLine,
+    version: Version,
+    said: &mut Vec<String>,
+) -> anyhow::Result<Placement> {
     let (mut threads, mut affinity, mut smp) = (Some(1), Affinity::Any, false);
-    let (mut counted, mut is_verbose) = (Vec::new(), false);
+    let (mut counted, mut is_verbose, mut is_placed) = (Vec::new(), false, false);
     for given in &line.given {
         let value = given.value.as_deref();
         match given.id {
+            Id::Smp if is_placed && version > Version::One => {
+                bail!("-a before {}: numa and smp options are mutually exclusive", given.written);
+            }
             Id::Smp => (threads, affinity, smp) = (None, Affinity::Each, true),
             Id::Threads | Id::Affinity if smp => {
                 said.push(format!("WARN: {} ignored due to smp mode", given.written));
@@ -303,6 +310,7 @@ fn placement(line: &CommandLine, said: &mut Vec<String>) -> anyhow::Result<Place
                 threads = asked.transpose()?;
             }
             Id::Affinity => {
+                is_placed = true;
                 affinity = match value {
                     None => Affinity::Each,
                     Some(list) => {
