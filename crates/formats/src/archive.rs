@@ -55,27 +55,81 @@ pub(super) fn read(
     }
     import.depth += 1;
     let left = Rc::clone(&import.unpacked);
+    let mut packed = Packed { source, taken: Rc::default() };
+    let taken = Some((kind, Rc::clone(&packed.taken)));
     let read = match kind {
-        Kind::Gz => import_from(&mut Unpacked::new(MultiGzDecoder::new(source), left), import),
-        Kind::Bz2 => {
-            let decoder = Bz2 { decoder: Decoder::new(), source, ends: 0 };
-            import_from(&mut Unpacked::new(decoder, left), import)
+        Kind::Gz => {
+            import_from(&mut Unpacked::new(MultiGzDecoder::new(packed), left, taken), import)
         }
-        Kind::Tar => members(source, import),
+        Kind::Bz2 => {
+            let decoder = Bz2 { decoder: Decoder::new(), source: &mut packed, ends: 0 };
+            import_from(&mut Unpacked::new(decoder, left, taken), import)
+        }
+        Kind::Tar => members(packed.source, import),
     };
     import.depth -= 1;
     read
+}
+
+/// How a file that begins so is compressed, where that is not read.
+pub(super) fn unread(head: &[u8]) -> Option<&'static str> {
+    const BEGINNINGS: [(&[u8], &str); 4] = [
+        (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz"),
+        (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
+        (b"PK\x03\x04", "zip"),
+        (&[b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c], "7z"),
+    ];
+    BEGINNINGS.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, name)| *name)
+}
+
+/// What is compressed, and how many bytes of it were taken.
+struct Packed<'s> {
+    source: &'s mut dyn BufRead,
+    taken: Rc<Cell<u64>>,
+}
+
+impl Read for Packed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(buffer)?;
+        self.taken.set(self.taken.get().saturating_add(read as u64));
+        Ok(read)
+    }
+}
+
+impl BufRead for Packed<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.source.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.taken.set(self.taken.get().saturating_add(amount as u64));
+        self.source.consume(amount);
+    }
 }
 
 /// What is unpacked, as much as may be.
 struct Unpacked<R> {
     source: R,
     left: Rc<Cell<u64>>,
+    /// What it is unpacked from, and how many bytes of that were taken.
+    taken: Option<(Kind, Rc<Cell<u64>>)>,
 }
 
 impl<R: Read> Unpacked<R> {
-    fn new(source: R, left: Rc<Cell<u64>>) -> BufReader<Self> {
-        BufReader::with_capacity(BUFFER, Unpacked { source, left })
+    fn new(
+        source: R,
+        left: Rc<Cell<u64>>,
+        taken: Option<(Kind, Rc<Cell<u64>>)>,
+    ) -> BufReader<Self> {
+        BufReader::with_capacity(BUFFER, Unpacked { source, left, taken })
+    }
+
+    /// Says where it was found.
+    fn placed(&self, error: io::Error) -> io::Error {
+        let Some((kind, taken)) = &self.taken else { return error };
+        let what = if *kind == Kind::Gz { "gz" } else { "bz2" };
+        let why = format!("the {what} file is damaged before its byte {}: {error}", taken.get());
+        io::Error::new(error.kind(), why)
     }
 }
 
@@ -88,7 +142,7 @@ impl<R: Read> Read for Unpacked<R> {
                 Ok(0) => break,
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(error) => return Err(self.placed(error)),
             }
         }
         let left = self.left.get().checked_sub(filled as u64).ok_or_else(|| {
@@ -231,7 +285,7 @@ fn read_member(
     });
     import.before.clear();
     let left = Rc::clone(&import.unpacked);
-    let read = import_from(&mut Unpacked::new(member, left), import);
+    let read = import_from(&mut Unpacked::new(member, left, None), import);
     import.member = outer;
     read.map_err(|error| match error {
         ImportError::Recording(error) => ImportError::Recording(error),
@@ -306,6 +360,32 @@ mod tests {
         let next = tar.windows(5).rposition(|bytes| bytes == b"ustar").unwrap();
         header[next - 257] ^= 1;
         assert!(error(&header).ends_with(": it is no header of a member"), "{}", error(&header));
+    }
+
+    #[test]
+    fn what_is_compressed_and_damaged() {
+        let gz = packed(&unpacked());
+        for (name, content) in [("gz", gz.as_slice()), ("bz2", ARCHIVE)] {
+            let half = content.len() / 2;
+            let mut wrong = content.to_vec();
+            wrong[half..half + 64].fill(0x55);
+            for why in [error(&wrong), error(&content[..half])] {
+                let (_, at) = why
+                    .split_once(&format!("the {name} file is damaged before its byte "))
+                    .unwrap_or_else(|| panic!("{why}"));
+                let (at, why) = at.split_once(": ").unwrap();
+                let at: usize = at.parse().unwrap();
+                assert!(at > 0 && at <= content.len() && !why.is_empty(), "{at}: {why}");
+            }
+        }
+    }
+
+    #[test]
+    fn how_it_is_compressed_that_is_not_read() {
+        let xz = [&[0xfd, b'7', b'z', b'X', b'Z', 0], [7; 90].as_slice()].concat();
+        let why = "it is compressed as xz, which is not read: unpack it first";
+        assert_eq!(error(&xz), why);
+        assert!(error(b"PK\x03\x04xxxx").contains("zip"));
     }
 
     #[test]

@@ -445,7 +445,11 @@ mod tests {
     #[test]
     fn what_is_not_raw_is_not_known() {
         assert!(is_raw(RAW));
-        assert!(!is_raw(&RAW[..RAW.len() - 1]), "it is cut off");
+        let cut = &RAW[..RAW.len() - 1];
+        assert!(!is_raw(cut), "it is cut off");
+        let forced = ImportOptions { format: crate::format("jitterdebugger-raw"), unit_ns: None };
+        let why = of_file(cut, forced).unwrap_err().to_string();
+        assert_eq!(why, format!("byte {}: the last sample is cut off", RAW.len() - RECORD));
         assert!(!is_raw(&RAW[..RECORD]), "one record is too few to be sure");
         assert!(!is_raw(&[0; 560]));
         assert!(!is_raw(&[b' '; 560]));

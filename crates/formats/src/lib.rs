@@ -546,10 +546,19 @@ fn read_outputs(source: &mut dyn BufRead, import: &mut Import<'_>) -> Result<(),
     if let Some(kind) = archive::kind(head) {
         return archive::read(kind, source, import);
     }
+    if let Some(how) = archive::unread(head) {
+        let why = format!("it is compressed as {how}, which is not read: unpack it first");
+        if import.member.is_none() {
+            return Err(ImportError::Whole(why));
+        }
+        import.pass_over(1, why);
+        return Ok(());
+    }
     let known = import.found.len();
     for format in formats(wanted) {
         if let Reads::Bytes { is, read } = format.reads
-            && is(head)
+            // Where nothing else is looked for, reading says what is wrong with it.
+            && (is(head) || (wanted.is_some() && import.member.is_none()))
         {
             import.format = format.name;
             return read(source, import);
