@@ -45,6 +45,11 @@ pub fn print(text: &str) {
     note(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
 }
 
+/// Passes on what another program printed: as it is, or what a terminal can take.
+pub fn pass_on(text: &str) {
+    if stdout().is_terminal() { say(text.trim_end()) } else { print(text) }
+}
+
 fn write_line(text: &str) -> io::Result<()> {
     let text = shown(text, paint());
     let mut out = stdout().lock();

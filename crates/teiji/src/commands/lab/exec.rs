@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> CommandResult {
         output::say(&text);
     } else {
         for costs in &costs {
-            output::say(costs.stdout.trim_end());
+            output::pass_on(&costs.stdout);
             output::complain(costs.stderr.trim_end());
             let took = format!(
                 "{}: {} in the guest",
