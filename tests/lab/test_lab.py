@@ -29,6 +29,13 @@ class Kernels(Lab):
         output = self.lab("exec", "-q", *with_libraries("cat"), "--run", f"{which('cat')} /sys/class/rtc/rtc0/name").stdout
         self.assertIn("rtc_cmos", output)
 
+    def test_what_a_program_prints_comes_as_it_is(self):
+        # As rtla draws a table, which import reads.
+        table = self.folder / "table"
+        table.write_text("\x1b[2;37;40mTimer Latency\x1b[0;0;0m\n\n")
+        words = ["exec", "-q", *with_libraries("cat"), "--file", f"{table}=/table", "--run", f"{which('cat')} /table"]
+        self.assertEqual(self.lab(*words).stdout, table.read_text())
+
     def test_how_long_commands_take_is_said_before(self):
         # A command that has never been run, and then the same.
         words = ["exec", "--run", f"/teiji show /{time.time_ns()}.teiji"]
