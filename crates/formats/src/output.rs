@@ -389,9 +389,8 @@ impl Output {
             let clamped = mean.clamp(min as f64, max as f64);
             let quantiles = stated.quantiles.iter().flatten();
             if ![&min].into_iter().chain(quantiles).chain([&max]).is_sorted() {
-                let why = format!(
-                    "thread {index}: the percentiles do not grow from {min} to {max} ns"
-                );
+                let why =
+                    format!("thread {index}: the percentiles do not grow from {min} to {max} ns");
                 return Err(ImportError::at(line, why));
             }
             let [p50, p90, p99, p999, p9999] = stated.quantiles;

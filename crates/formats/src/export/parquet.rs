@@ -176,10 +176,9 @@ impl File<'_> {
     fn end(mut self, run_json: &str) -> io::Result<()> {
         self.end_group()?;
         let root = Struct::default().text(4, "teiji").number(5, I32, size(&self.names));
-        let columns = self
-            .names
-            .iter()
-            .map(|name| Struct::default().number(1, I32, INT64).number(3, I32, OPTIONAL).text(4, name));
+        let columns = self.names.iter().map(|name| {
+            Struct::default().number(1, I32, INT64).number(3, I32, OPTIONAL).text(4, name)
+        });
         let schema = [root].into_iter().chain(columns).collect();
         let run_json = Struct::default().text(1, "run.json").text(2, run_json);
         let footer = Struct::default()
