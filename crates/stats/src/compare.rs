@@ -330,6 +330,7 @@ impl IndependentBlocks {
 
     /// The same of those from a place among the values on. A run may have phases that show in how
     /// many latencies are beyond a lower value, where these are too few to show it.
+    #[expect(clippy::cast_precision_loss, reason = "counts that are divided")]
     fn beyond_place(&self, first: usize) -> (u64, u64, Dependence) {
         let (beyond, all, own) = self.count_beyond(first);
         let deeper = std::iter::successors(Some(2 * beyond), |count| Some(2 * count));
@@ -342,6 +343,7 @@ impl IndependentBlocks {
         (beyond, all, dependence)
     }
 
+    /// The same as far as these latencies show it themselves.
     fn count_beyond(&self, first: usize) -> (u64, u64, Dependence) {
         let of = |block: &Vec<(usize, u64)>| {
             block.iter().fold((0, 0), |sum, (place, count)| {
