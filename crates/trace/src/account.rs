@@ -30,7 +30,7 @@ enum Context {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Idle {
     Halted,
-    /// An interrupt came, and the end of the halt was not told of since: on its way out of it.
+    /// An interrupt came, and no event has ended the halt since: on its way out of it.
     Interrupted,
     /// The halt ended with interrupts off, before the interrupt that ended it came.
     Resumed,
