@@ -5,6 +5,7 @@
 use crate::commands::cyclictest::options::{CommandLine, OPTIONS, Version};
 use crate::commands::cyclictest::settings::Settings;
 use crate::commands::cyclictest::translation::{Length, Translation};
+use crate::commands::lint;
 use crate::output;
 use crate::suggestion::{self, Word};
 use clap::Args;
@@ -142,6 +143,13 @@ fn cyclictest(words: &[&str]) -> Option<String> {
 /// The same on a machine with so many CPUs.
 fn translated(words: &[&str], cpus: usize) -> Option<String> {
     let (theirs, ours) = without_ours(words);
+    if theirs.iter().any(|word| word == "-smp") {
+        let found = lint::of_command(&theirs);
+        return Some(format!(
+            "cyclictest's flags translated to teiji's:\n{}",
+            found.text().trim_end()
+        ));
+    }
     let line = CommandLine::read_leniently(&theirs, Version::NEWEST).ok()?;
     let (lines, last) = match Settings::from_line(&line, Version::NEWEST, cpus) {
         Err(error) => (Vec::new(), format!("That is no command line of cyclictest's: {error:#}")),
@@ -363,6 +371,19 @@ mod tests {
             let words: Vec<&str> = line.split(' ').collect();
             let text = translated(&words, 4).unwrap();
             assert_eq!(text.lines().last(), Some(&*format!("Write: {command}")), "{line}");
+        }
+    }
+
+    /// What ran, and what was meant.
+    #[test]
+    fn letters_that_are_taken_for_smp() {
+        let text = command_line("measure -smp -p 80 -i 10000").unwrap();
+        for part in [
+            "the priority is '-p', which is no number: 2 is taken",
+            "  In teiji: teiji measure -p 2 -i 10000",
+            "  Meant, in teiji: teiji measure -p 80 -i 10000",
+        ] {
+            assert!(text.contains(part), "{text}");
         }
     }
 

@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> CommandResult {
 
 /// A command line or an output, and what is wrong with it.
 #[derive(Debug, PartialEq, Eq)]
-struct Linted {
+pub struct Linted {
     what: String,
     wrong: Vec<String>,
     /// What to type instead, or why there is nothing.
@@ -68,7 +68,7 @@ struct Linted {
 }
 
 impl Linted {
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let mut text = format!("{}\n", self.what);
         for wrong in &self.wrong {
             text += &format!("  - {}\n", wrapped(wrong, 4).join("\n    "));
@@ -123,7 +123,7 @@ fn split(text: &str, is_in_quotes: bool) -> Option<Vec<String>> {
     Some(words)
 }
 
-fn of_command(words: &[String]) -> Linted {
+pub fn of_command(words: &[String]) -> Linted {
     let what = format!("cyclictest {}", words.join(" "));
     if let Some(word) = words.iter().find(|word| word.contains('$')) {
         let wrong = format!("what '{word}' stands for is not known: the shell puts it in");
