@@ -102,6 +102,12 @@ pub fn caveats(document: &Document, language: Language) -> Option<String> {
     })
 }
 
+/// Whose figures those of an imported recording are, and what its output does not say; none for one
+/// that teiji measured.
+pub fn imported(document: &Document, language: Language) -> Option<String> {
+    in_language(language, || sections::imported::caveat(document))
+}
+
 /// Why a recording holds less than was asked for: `stopped early by SIGINT`.
 pub fn cut_short(document: &Document, language: Language) -> Option<String> {
     in_language(language, || ending::cut_short(document))

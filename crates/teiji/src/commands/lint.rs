@@ -10,9 +10,16 @@ use crate::exit::{CommandResult, DONE, EXCEEDED};
 use crate::output::wrapped;
 use crate::suggestion::{self, Word};
 use anyhow::{Context, bail};
+use formats::{FoundOutput, ImportError, ImportOptions, import};
+use model::{Document, Unknown};
+use plan::Scheduling;
+use recording::Recording;
+use report::{Language, WarningText, warning_text};
+use stats::Bucket;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
+use system::ScratchFolder;
 use system::files::{Links, open_regular, read_up_to};
 
 /// What was said.
@@ -43,14 +50,17 @@ pub fn run(args: &Args) -> CommandResult {
             let line: Vec<String> =
                 words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
             let line = line.join(" ");
-            let command = command_in(&line).or_else(|| {
+            let is_bare = line.trim().rsplit('/').next() == Some("cyclictest");
+            let command = command_in(&line).or_else(|| is_bare.then(Vec::new)).or_else(|| {
                 // The program's name may be left out.
                 line.trim_start().starts_with('-').then(|| split(&line, false)).flatten()
             });
             let Some(command) = command else {
                 refuse!("'{line}' is neither a command line of cyclictest nor a file");
             };
-            vec![of_command(&command)]
+            let mut found = of_command(&command);
+            found.wrong.extend(placed_by(&line));
+            vec![found]
         }
     };
     let texts: Vec<String> = found.iter().map(Linted::text).collect();
@@ -97,6 +107,23 @@ fn command_in(line: &str) -> Option<Vec<String>> {
     split(&line[at + "cyclictest".len()..], is_in_quotes)
 }
 
+/// Programs that call another and say where it runs, and how.
+const PLACING: [&str; 3] = ["taskset", "chrt", "numactl"];
+
+/// What stands in front of cyclictest and is in no command of teiji.
+fn placed_by(line: &str) -> Option<String> {
+    let mut before = line.split_whitespace().take_while(|word| !word.ends_with("cyclictest"));
+    let program = before.find_map(|word| {
+        let name = word.rsplit(['/', '\'', '"', '`', '(']).next();
+        PLACING.into_iter().find(|placing| Some(*placing) == name)
+    })?;
+    let why = match program {
+        "chrt" => "-p and --policy say with which priority",
+        _ => "-a says on which CPUs",
+    };
+    Some(format!("{program} is not in the command of teiji: {why}"))
+}
+
 /// As a shell takes it, up to where the command ends: at what is the shell's, or at the quote that
 /// stands in front of the command's name.
 fn split(text: &str, is_in_quotes: bool) -> Option<Vec<String>> {
@@ -124,7 +151,7 @@ fn split(text: &str, is_in_quotes: bool) -> Option<Vec<String>> {
 }
 
 pub fn of_command(words: &[String]) -> Linted {
-    let what = format!("cyclictest {}", words.join(" "));
+    let what = format!("cyclictest {}", words.join(" ")).trim_end().to_owned();
     if let Some(word) = words.iter().find(|word| word.contains('$')) {
         let wrong = format!("what '{word}' stands for is not known: the shell puts it in");
         return Linted { what, wrong: vec![wrong], instead: None };
@@ -196,76 +223,99 @@ fn of_file(path: &Path) -> anyhow::Result<Vec<Linted>> {
         }
     }
     let mut found: Vec<Linted> = commands.iter().map(|words| of_command(words)).collect();
-    found.extend(of_output(&text, &name));
+    found.extend(outputs(path, &name)?);
     if found.is_empty() {
-        bail!("{name} has no command line of cyclictest and none of its output");
+        bail!("{name} has no command line of cyclictest and no output of a format that is read");
     }
     Ok(found)
 }
 
-/// What its output shows.
-fn of_output(text: &str, name: &str) -> Option<Linted> {
-    let threads: Vec<ThreadLine> = text.lines().filter_map(ThreadLine::read).collect();
-    let trailer = |begin: &str| text.lines().find_map(|line| line.trim_start().strip_prefix(begin));
-    let overflows = trailer("# Histogram Overflows:");
-    if threads.is_empty() && overflows.is_none() {
-        return None;
+/// What the outputs in it show, as `import` reads them.
+fn outputs(path: &Path, name: &str) -> anyhow::Result<Vec<Linted>> {
+    let scratch = ScratchFolder::new().context("cannot make a folder for what is imported")?;
+    let (version, options) = (env!("CARGO_PKG_VERSION"), ImportOptions::default());
+    let found = match import(path, scratch.path(), version, options) {
+        Ok(found) => found,
+        Err(ImportError::Nothing(_)) => return Ok(Vec::new()),
+        Err(ImportError::Recording(error)) => return Err(error.into()),
+        Err(error) => {
+            let what = format!("output in {name}");
+            return Ok(vec![Linted { what, wrong: vec![error.to_string()], instead: None }]);
+        }
+    };
+    let of_one = |one: &FoundOutput| -> anyhow::Result<Linted> {
+        let what = match found.len() {
+            1 => format!("output in {name}"),
+            _ => format!("output in {name}, line {}", one.line),
+        };
+        Ok(of_output(what, Recording::open(&one.recording)?.document()))
+    };
+    found.iter().map(of_one).collect()
+}
+
+/// What an output shows.
+fn of_output(what: String, document: &Document) -> Linted {
+    let lacks = |unknown| document.imported.as_ref().is_some_and(|of| of.lacks(unknown));
+    let english = Language::English;
+    let in_words = |warning| {
+        let WarningText { message, evidence, .. } = warning_text(warning, english);
+        format!("{}: {evidence}", message.trim_end_matches('.'))
+    };
+    let mut wrong: Vec<String> = document.warnings.iter().map(in_words).collect();
+    let threads = &document.threads;
+    if !lacks(Unknown::Scheduling) && threads.iter().any(|of| of.scheduling == Scheduling::OTHER) {
+        wrong.push("threads of SCHED_OTHER (P: 0) are not real-time".to_owned());
     }
-    let mut wrong = Vec::new();
-    if threads.iter().any(|thread| thread.priority == 0) {
-        wrong.push("threads with P: 0 are SCHED_OTHER, not real-time".to_owned());
-    }
-    // The lines of one output begin with thread 0.
-    let mut runs = threads.chunk_by(|_, next| next.index != 0);
-    if runs.any(|run| run.iter().any(|thread| thread.interval != run[0].interval)) {
+    let interval = threads.first().map(|thread| thread.interval_ns);
+    if !lacks(Unknown::Interval) && threads.iter().any(|of| Some(of.interval_ns) != interval) {
         wrong.push(
             "the threads have different intervals (I:), so their figures are of different numbers \
              of cycles"
                 .to_owned(),
         );
     }
-    let beyond: u64 = overflows
-        .map_or(0, |list| list.split_whitespace().filter_map(|n| n.parse::<u64>().ok()).sum());
-    if beyond > 0 {
-        wrong.push(
-            "cycles lie beyond the histogram: no percentile that reaches into them is known"
-                .to_owned(),
-        );
+    if lacks(Unknown::Unit) {
+        wrong.push("the unit of its values is not stated: ns with -N, µs without".to_owned());
     }
-    if trailer("# Break value:").is_some() {
+    let (beyond, of) = threads.iter().fold((0, 0), |(beyond, of), thread| {
+        (beyond + beyond_histogram(&thread.histogram_ns.buckets), of + counted(thread))
+    });
+    if beyond > 0 || lacks(Unknown::Beyond) {
+        let how_many = match beyond {
+            0 => "values may".to_owned(),
+            _ => format!("{beyond} of {of} values"),
+        };
+        wrong.push(format!(
+            "{how_many} lie beyond the histogram: no percentile that reaches into them is known"
+        ));
+    }
+    let says = document.imported.iter().flat_map(|of| &of.says);
+    if says.into_iter().any(|said| said.what == "Break value") {
         wrong.push(
             "a latency ended the run early (-b): its length is not the one asked for".to_owned(),
         );
     }
-    let skipped =
-        "  Cycles that fell due while an earlier one was late are in none of its figures.";
-    let instead = Some(skipped.to_owned());
-    Some(Linted { what: format!("output in {name}"), wrong, instead })
+    let passes_over = document.imported.as_ref().is_some_and(|of| of.passes_over);
+    let skipped = passes_over.then(|| {
+        "Cycles that fell due while an earlier one was late are in none of its figures.".to_owned()
+    });
+    let said = [report::imported(document, english), skipped].into_iter().flatten();
+    let lines: Vec<String> =
+        said.map(|line| format!("  {}", wrapped(&line, 2).join("\n  "))).collect();
+    Linted { what, wrong, instead: (!lines.is_empty()).then(|| lines.join("\n")) }
 }
 
-/// What a line of a thread says: `T: 0 (11999) P:80 I:1000 C: …`.
-struct ThreadLine {
-    index: usize,
-    priority: i64,
-    interval: u64,
+/// How many values a thread has.
+fn counted(thread: &model::Thread) -> u64 {
+    thread.latency_ns.map_or(0, |figures| figures.count)
 }
 
-impl ThreadLine {
-    /// Wherever it stands in a line.
-    fn read(line: &str) -> Option<Self> {
-        line.match_indices("T:").find_map(|(at, _)| {
-            let (index, rest) = line[at + 2..].split_once('(')?;
-            let field = |name: &str| {
-                let value = rest.split_once(name)?.1.trim_start();
-                value.split(|c: char| c.is_whitespace()).next()
-            };
-            Some(ThreadLine {
-                index: index.trim().parse().ok()?,
-                priority: field(" P:")?.parse().ok()?,
-                interval: field(" I:")?.parse().ok()?,
-            })
-        })
-    }
+/// Those in a last bucket that is wider than all others.
+fn beyond_histogram(buckets: &[Bucket]) -> u64 {
+    let width = |bucket: &Bucket| bucket.upper.saturating_sub(bucket.lower);
+    let Some((last, others)) = buckets.split_last() else { return 0 };
+    let is_wider = others.iter().map(width).max().is_some_and(|widest| width(last) > widest);
+    if is_wider { last.count } else { 0 }
 }
 
 #[cfg(test)]
@@ -326,15 +376,57 @@ mod tests {
         );
     }
 
+    fn found(text: &str) -> Vec<String> {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("x");
+        std::fs::write(&file, text).unwrap();
+        outputs(&file, "x").unwrap().into_iter().flat_map(|linted| linted.wrong).collect()
+    }
+
+    fn is_found(all: &[String], parts: &[&str]) {
+        assert_eq!(all.len(), parts.len(), "{all:?}");
+        for (one, part) in all.iter().zip(parts) {
+            assert!(one.contains(part), "{one}: {part}");
+        }
+    }
+
     #[test]
     fn what_an_output_shows() {
-        let wrong = |text: &str| of_output(text, "x").map(|linted| linted.wrong.len());
-        let text = "T: 0 ( 361) P: 0 I:1000 C:  5 Min: 1\nT: 1 ( 362) P: 0 I:1500 C: 5 Min: 2\n\
-                    # Histogram Overflows: 00000 00003\n# Break value: 41\n";
-        assert_eq!(wrong(text), Some(4));
-        assert_eq!(wrong("# Histogram Overflows: 00000 00000\n"), Some(0));
-        let two = "2026-11-28T11:36Z T: 0 (1) P:80 I:1000 C: 5\n[x] T: 0 (2) P:80 I:200 C: 5";
-        assert_eq!(wrong(two), Some(0));
-        assert_eq!(wrong("T: shirt"), None);
+        let line = |index: u32, prio: u32, interval: u32| {
+            format!("T: {index} ( 361) P:{prio} I:{interval} C: 5 Min: 1 Act: 2 Avg: 2 Max: 3\n")
+        };
+        let command = "$ cyclictest -q -t2\n";
+        let wrong = found(&format!("{command}{}{}", line(0, 0, 1_000), line(1, 0, 1_500)));
+        is_found(&wrong, &["not real-time", "different intervals"]);
+        is_found(&found(&format!("{command}{}", line(0, 80, 1_000))), &[]);
+        is_found(&found(&line(0, 80, 1_000)), &["the unit of its values"]);
+        is_found(&found("T: shirt"), &[]);
+        is_found(&found("# Histogram\n000001 000002\n000001 000003\n"), &["line 3: the bucket"]);
+    }
+
+    /// What `import` warns of was not looked at.
+    #[test]
+    fn contradictions_of_a_document() {
+        let text = r#"{
+  "file_version": 1,
+  "cmdline:": "cyclictest -q -p 80 -m -h 20 -D 10",
+  "rt_test_version:": "2.40",
+  "sysinfo": {"version": "\#1 SMP PREEMPT_RT", "realtime": 0},
+  "num_threads": 2,
+  "resolution_in_ns": 0,
+  "thread": {"0": {"histogram": {"10": 5, "11": 3}, "cycles": 9, "min": 10, "max": 99, "avg": 12.0}}
+}
+"#;
+        let text = text.replace("\\#", "#");
+        let wrong = found(&text);
+        is_found(&wrong, &["realtime", "num_threads", "1 of 9 values lie beyond the histogram"]);
+    }
+
+    #[test]
+    fn commands_around_it() {
+        assert!(placed_by("taskset -c 3 cyclictest -p 80").unwrap().contains("-a says"));
+        assert!(placed_by("sudo chrt -f 5 ./cyclictest -p 80").unwrap().contains("-p and"));
+        assert!(placed_by("'/usr/bin/taskset -c 3 cyclictest -p 80'").is_some());
+        assert_eq!(placed_by("sudo cyclictest -p 80; taskset -c 3 true"), None);
     }
 }
