@@ -336,7 +336,11 @@ else:
 import pathlib, subprocess, teiji
 pathlib.Path("theirs.txt").write_text("       0:       0:       5\\n       0:       1:       7\\n")
 subprocess.run([teiji.program(), "import", "theirs.txt", "-o", "theirs"], check=True, capture_output=True)
-recording = teiji.open("theirs/theirs.txt.teiji")
+import warnings
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    recording = teiji.open("theirs/theirs.txt.teiji")
+assert [str(one.message).split(": ", 1)[1] for one in said] == ["unit not stated: that of cyclictest by default"], said
 thread = recording.threads[0]
 assert [recording.run[key] for key in ("interval_ns", "scheduling", "cpus", "length")] == [None] * 4, recording.run
 assert (thread.interval_ns, thread.cpu, thread.start_ns) == (None, None, None)

@@ -108,6 +108,11 @@ pub fn imported(document: &Document, language: Language) -> Option<String> {
     in_language(language, || sections::imported::caveat(document))
 }
 
+/// Of an output of another program that states no unit, which one its times were read in.
+pub fn unit_assumed(document: &Document, language: Language) -> Option<String> {
+    in_language(language, || sections::imported::unit_assumed(document))
+}
+
 /// Why a recording holds less than was asked for: `stopped early by SIGINT`.
 pub fn cut_short(document: &Document, language: Language) -> Option<String> {
     in_language(language, || ending::cut_short(document))

@@ -7,6 +7,7 @@ import builtins
 import json
 import os
 import stat
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
@@ -84,6 +85,9 @@ class Recording:
             raise RecordingError(path, f"run.json has a thread without {error}") from error
         except (TypeError, AttributeError) as error:
             raise RecordingError(path, f"run.json has a thread with a value of another type: {error}") from error
+        if "unit" in (self.document.get("imported") or {}).get("unknown", []):
+            program = self.document["probe"]["name"]
+            warnings.warn(f"{path}: unit not stated: that of {program} by default", stacklevel=3)
 
     def __fspath__(self) -> str:
         return str(self.path)

@@ -18,7 +18,7 @@ pub use cyclictest::{
     cyclictest_histogram, cyclictest_json, cyclictest_time,
 };
 
-use model::{Detail, Quantity, Recorded, RowKind};
+use model::{Detail, Quantity, Recorded, RowKind, Unknown};
 use recording::{Recording, RecordingError, each_row};
 use std::io::{self, BufWriter, Write};
 
@@ -33,6 +33,8 @@ pub struct ExportFormat {
     /// Whether it makes something of [`ExportOptions::above_ns`].
     pub takes_above: bool,
     needs: Needs,
+    /// Whether it says in which unit its times are.
+    states_unit: bool,
     /// Writes it. Returns what of the recording is not in it.
     write: fn(&Source<'_>, &mut dyn Write) -> Result<Vec<String>, ExportError>,
 }
@@ -58,6 +60,7 @@ pub const EXPORT_FORMATS: &[ExportFormat] = &[
         is_binary: false,
         takes_above: false,
         needs: Needs::Latencies,
+        states_unit: false,
         write: cyclictest::write_histogram,
     },
     ExportFormat {
@@ -66,6 +69,7 @@ pub const EXPORT_FORMATS: &[ExportFormat] = &[
         is_binary: false,
         takes_above: false,
         needs: Needs::Latencies,
+        states_unit: true,
         write: cyclictest::write_json,
     },
     ExportFormat {
@@ -74,6 +78,7 @@ pub const EXPORT_FORMATS: &[ExportFormat] = &[
         is_binary: false,
         takes_above: false,
         needs: Needs::Latencies,
+        states_unit: true,
         write: osadl::write,
     },
     ExportFormat {
@@ -82,6 +87,7 @@ pub const EXPORT_FORMATS: &[ExportFormat] = &[
         is_binary: false,
         takes_above: false,
         needs: Needs::Values,
+        states_unit: true,
         write: hdrhistogram::write,
     },
     ExportFormat {
@@ -90,6 +96,7 @@ pub const EXPORT_FORMATS: &[ExportFormat] = &[
         is_binary: false,
         takes_above: false,
         needs: Needs::Values,
+        states_unit: true,
         write: openmetrics::write,
     },
     ExportFormat {
@@ -97,6 +104,7 @@ pub const EXPORT_FORMATS: &[ExportFormat] = &[
         what: "Parquet: the table of --samples, and run.json in its metadata",
         is_binary: true,
         takes_above: false,
+        states_unit: true,
         needs: Needs::Rows,
         write: parquet::write,
     },
@@ -106,6 +114,7 @@ pub const EXPORT_FORMATS: &[ExportFormat] = &[
         is_binary: true,
         takes_above: true,
         needs: Needs::PlannedTimes,
+        states_unit: true,
         write: perfetto::write,
     },
 ];
@@ -162,6 +171,13 @@ pub fn export(
     if let Some(lacks) = lacks {
         let name = format.name;
         return Err(ExportError::Refused(format!("{name} holds {lacks} only: this has none")));
+    }
+    if format.states_unit && recording.document().lacks(Unknown::Unit) {
+        return Err(ExportError::Refused(format!(
+            "{} states the unit of its times, and the output that was imported does not: import it \
+             again with --unit",
+            format.name
+        )));
     }
     let recorded = recording.clone().summarise()?;
     let source = Source { recording, recorded, format, options };

@@ -386,7 +386,14 @@ fn what_a_format_cannot_hold_is_refused() {
         assert!(refused(narrow, name).ends_with("holds no samples"));
     }
     let where_of = "cannot say where in 900 to 4000 ns latencies were";
+    let no_unit = |document: &mut Document| {
+        let text = "# Histogram\n000003 000002\n# Max Latencies: 00003\n";
+        *document = crate::tests::imported(text).remove(0).document;
+    };
     for name in ["cyclictest-json", "osadl", "hdrhistogram", "openmetrics"] {
+        let why = refused(no_unit, name);
+        let states = format!("{name} states the unit of its times, and the output");
+        assert!(why.starts_with(&states) && why.ends_with("again with --unit"), "{why}");
         assert_eq!(refused(wide, name), format!("thread 0: {name} {where_of}"));
     }
 }
@@ -397,7 +404,8 @@ fn values_beyond_a_histogram_are_overflows_of_cyclictest() {
     let text = "# /dev/cpu_dma_latency set to 0us\n# Histogram\n000003 000002\t000005\n000009 \
                 000001\t000000\n# Min Latencies: 00003 00003\n# Avg Latencies: 00025 00003\n# Max \
                 Latencies: 00083 00003\n# Histogram Overflows: 00001 00000\n";
-    let recorded = crate::tests::imported(text).remove(0);
+    let in_us = ImportOptions { unit_ns: Some(1_000), ..ImportOptions::default() };
+    let recorded = of_file(text.as_bytes(), in_us).unwrap().remove(0);
     let recording = Recording::from_document(&recorded.path, recorded.document);
     let written = |name: &str| {
         let mut out = Vec::new();

@@ -151,7 +151,10 @@ impl Definition {
             Measured::Jitter(_) => Axis { floor, ..Axis::tight(jitter, jitter) },
             _ => Axis {
                 floor,
-                ..Axis::tight(texts::latency_us.said(), texts::latency_us_logarithmic.said())
+                ..Axis::tight(
+                    measured.latency_us().said(),
+                    measured.latency_us_logarithmic().said(),
+                )
             },
         };
         let interval = texts::interval_us.said();
@@ -180,7 +183,7 @@ impl Definition {
                         linear: [0.0, 0.06],
                         min_width: 1.0,
                         with_zero: true,
-                        ..Axis::tight("µs", texts::latency_us_logarithmic.said())
+                        ..Axis::tight("µs", measured.latency_us_logarithmic().said())
                     }
                 },
             },

@@ -9,7 +9,6 @@ use crate::charts::plot::{BOTTOM, LEFT, Plot, RIGHT, SOFT, WIDTH, framed, us};
 use crate::charts::scale::{Scale, tick_label};
 use crate::charts::series::{Charts, Series};
 use crate::charts::svg::{Anchor, Svg, colour};
-use crate::language::texts;
 
 const PANEL: f64 = 150.0;
 /// Half the width and height, at least, of a value that stands alone.
@@ -53,7 +52,7 @@ fn vertical(charts: &Charts, bottom: f64, top: f64) -> Scale {
 /// The name of that axis, which says that it is logarithmic where it is.
 fn name_of_values(charts: &Charts, axes: &Axes) -> &'static str {
     let linear = charts.style.below_zero && charts.style.over_time == OverTime::Latency;
-    if linear { texts::latency_us.said() } else { axes.y.full_name }
+    if linear { charts.measured.latency_us().said() } else { axes.y.full_name }
 }
 
 /// Recordings overlaid in one panel, at the same times.

@@ -121,7 +121,7 @@ fn about(
         Measured::WakeUps => {
             tr!(drawn_all_groups_drawn_those, all, drawn)
         }
-        Measured::Jitter(_) | Measured::Other => {
+        Measured::Jitter(_) | Measured::Other | Measured::OfAssumedUnit => {
             tr!(drawn_all_groups_drawn, all, drawn)
         }
     }));

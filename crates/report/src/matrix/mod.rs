@@ -247,7 +247,7 @@ impl Matrix {
         let is_new = self.rows[row].add(&one[0]);
         self.measured =
             self.measured.into_iter().chain([Measured::from_overviews(&one)]).reduce(Measured::and);
-        self.probes.add(&one[0].document().probe);
+        self.probes.add(one[0].document());
         self.conditions.each(|conditions| conditions.add(&one[0]));
         if let Some(core) = co_kernel::of(one[0].document()) {
             match self

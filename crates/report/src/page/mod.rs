@@ -66,7 +66,9 @@ struct Page<'r> {
     without_skipped: Option<String>,
     warmup: String,
     /// What latency means here.
-    lead: &'static str,
+    lead: String,
+    /// What latencies are called above their columns.
+    latency_us: &'static str,
     /// Why tables have no numbers of late and skipped activations, where they have none.
     why_none: Option<&'static str>,
     meanings: Vec<Meaning>,
@@ -285,6 +287,7 @@ impl<'r> Page<'r> {
                 .then(|| probes.without_skipped()),
             warmup: method::warmup(all),
             lead: columns::lead(all),
+            latency_us: series.measured.latency_us().said(),
             why_none: all.iter().find_map(|overview| overview.totals.activations.why_none()),
             meanings: columns::meanings(all),
             further,
@@ -369,7 +372,7 @@ fn about(all: &[Overview<'_>], recorded: usize) -> String {
         let n = all.len();
         parts.push(match Measured::from_overviews(all) {
             Measured::WakeUps => tr!(n_recorded_recordings_shown_those, recorded, n),
-            Measured::Jitter(_) | Measured::Other => {
+            Measured::Jitter(_) | Measured::Other | Measured::OfAssumedUnit => {
                 tr!(n_recorded_recordings_shown, recorded, n)
             }
         });

@@ -76,7 +76,7 @@ pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<BigFigure> {
     let label = match Measured::from_documents(std::iter::once(worst.document())) {
         Measured::WakeUps => tr!(worst_wake_up_label, label),
         Measured::Jitter(_) => tr!(the_largest_jitter_label, label),
-        Measured::Other => tr!(the_largest_latency_label, label),
+        Measured::Other | Measured::OfAssumedUnit => tr!(the_largest_latency_label, label),
     };
     Some(BigFigure {
         supports_of: if all.len() > 1 { format!("{}: ", worst.name) } else { String::new() },

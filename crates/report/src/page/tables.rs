@@ -292,7 +292,7 @@ pub(crate) fn worst_title(measured: Measured) -> &'static str {
 
 pub(crate) fn worst_head(measured: Measured) -> [&'static str; 5] {
     [
-        texts::latency_us,
+        measured.latency_us(),
         texts::at_s,
         texts::cpu_heading,
         texts::thread,

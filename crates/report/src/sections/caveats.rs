@@ -72,6 +72,7 @@ pub(crate) enum CaveatKind {
     CpusOnline,
     LoadNotSettled,
     SetUpBadly,
+    UnitAssumed,
     HostsClock,
     MeasuredElsewhere,
     NotedByOutput,
@@ -160,7 +161,9 @@ pub(crate) fn collect(document: &Document) -> Vec<Caveat> {
             Caveat::new(CaveatKind::LoadNotSettled, phrase, tr!(load_not_steady))
         });
     let of_the_run = unresponsive(document).into_iter().chain(loads_elsewhere(document));
-    of_the_run.chain(of_machine(document)).chain(not_settled).collect()
+    let unit = imported::unit_assumed(document)
+        .map(|phrase| Caveat::new(CaveatKind::UnitAssumed, phrase, tr!(unit_assumed_in_short)));
+    of_the_run.chain(of_machine(document)).chain(not_settled).chain(unit).collect()
 }
 
 /// Threads that something kept from their CPUs until the run was ended without them.

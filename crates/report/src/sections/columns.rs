@@ -8,8 +8,8 @@ use crate::overview::Overview;
 use crate::sections::latencies::{FEW, Latencies, OrNothing, Value};
 use crate::sections::rows::Rows;
 use crate::sections::time_kind::TimeKind;
-use crate::sections::{noise, smis};
-use model::{ColumnUnit, Document, ProbeStatement, Quantity, RowKind};
+use crate::sections::{imported, noise, smis};
+use model::{ColumnUnit, Document, ProbeStatement, Quantity, RowKind, Unknown};
 
 /// A further column of one thread.
 pub(crate) struct ColumnRow {
@@ -138,17 +138,22 @@ pub(crate) struct Probes {
     /// The names of those of which skipped rows are counted in, and of the others, of which they
     /// have no value.
     counting_skipped: [Vec<String>; 2],
+    /// Of outputs without a unit, which one was taken, each once.
+    units_assumed: Vec<String>,
 }
 
 impl Probes {
     /// Those of these recordings.
     pub(crate) fn from_overviews(all: &[Overview<'_>]) -> Probes {
         let mut probes = Probes::default();
-        all.iter().for_each(|overview| probes.add(&overview.document().probe));
+        all.iter().for_each(|overview| probes.add(overview.document()));
         probes
     }
 
-    pub(crate) fn add(&mut self, probe: &ProbeStatement) {
+    pub(crate) fn add(&mut self, document: &Document) {
+        let probe = &document.probe;
+        let unit = imported::unit_assumed(document);
+        self.units_assumed.extend(unit.filter(|unit| !self.units_assumed.contains(unit)));
         self.rows = self.rows.into_iter().chain([probe.rows.into()]).reduce(Rows::and);
         self.has_activations |= probe.rows == RowKind::Activations;
         self.has_undue |= probe.is_imported() && probe.rows != RowKind::Events;
@@ -176,7 +181,7 @@ impl Probes {
         let judged =
             if self.quantities.is_empty() { &[Quantity::Latency] } else { &self.quantities[..] };
         let what = capitalised(&list(&judged.iter().map(name).collect::<Vec<_>>()));
-        match &self.counting_skipped {
+        let population = match &self.counting_skipped {
             _ if !has_skipped => tr!(latencies_in_us_measured, what),
             [_, as_measured] if as_measured.is_empty() => tr!(latencies_in_us_skipped, what),
             [with_skipped, as_measured] => tr!(
@@ -185,7 +190,8 @@ impl Probes {
                 with_skipped = list(with_skipped),
                 as_measured = list(as_measured)
             ),
-        }
+        };
+        with_units(population, &self.units_assumed)
     }
 
     /// What `as measured` leaves out that other figures count in.
@@ -229,6 +235,8 @@ pub(crate) enum Measured {
     Jitter(i64),
     /// Something else: trials, events, or counts of a histogram of which nothing more is known.
     Other,
+    /// The same, and some of them have no unit that is known.
+    OfAssumedUnit,
 }
 
 impl Measured {
@@ -243,6 +251,7 @@ impl Measured {
 
     fn from_document(document: &Document) -> Measured {
         match (document.probe.quantity, document.probe.period_ns) {
+            _ if document.lacks(Unknown::Unit) => Measured::OfAssumedUnit,
             (Quantity::Jitter, Some(period)) if judge::knows_order(document) => {
                 Measured::Jitter(period.0)
             }
@@ -257,14 +266,18 @@ impl Measured {
 
     /// What two of them are, if they are one.
     pub(crate) fn and(self, other: Measured) -> Measured {
-        if self == other { self } else { Measured::Other }
+        match (self, other) {
+            (Measured::OfAssumedUnit, _) | (_, Measured::OfAssumedUnit) => Measured::OfAssumedUnit,
+            _ if self == other => self,
+            _ => Measured::Other,
+        }
     }
 
     /// The period that intervals are compared with, ns; 0 where none is drawn.
     pub(crate) const fn period_ns(self) -> i64 {
         match self {
             Measured::Jitter(period) => period,
-            Measured::WakeUps | Measured::Other => 0,
+            Measured::WakeUps | Measured::Other | Measured::OfAssumedUnit => 0,
         }
     }
 
@@ -276,20 +289,43 @@ impl Measured {
     pub(crate) const fn pick<T: Copy>(self, of_wake_ups: T, of_others: T) -> T {
         match self {
             Measured::WakeUps => of_wake_ups,
-            Measured::Jitter(_) | Measured::Other => of_others,
+            Measured::Jitter(_) | Measured::Other | Measured::OfAssumedUnit => of_others,
+        }
+    }
+
+    /// What an axis or a column of latencies is called.
+    pub(crate) const fn latency_us(self) -> Text {
+        match self {
+            Measured::OfAssumedUnit => texts::latency_us_assumed,
+            _ => texts::latency_us,
+        }
+    }
+
+    /// The same where the axis is logarithmic.
+    pub(crate) const fn latency_us_logarithmic(self) -> Text {
+        match self {
+            Measured::OfAssumedUnit => texts::latency_us_assumed_logarithmic,
+            _ => texts::latency_us_logarithmic,
         }
     }
 }
 
 /// What a latency is, in these recordings.
-pub(crate) fn lead(all: &[Overview<'_>]) -> &'static str {
-    if matches!(Measured::from_overviews(all), Measured::Jitter(_)) {
+pub(crate) fn lead(all: &[Overview<'_>]) -> String {
+    let lead = if matches!(Measured::from_overviews(all), Measured::Jitter(_)) {
         texts::what_called_latency_here.said()
     } else if meanings(all).is_empty() {
         texts::latency_how_long_after.said()
     } else {
         texts::latency_what_recordings_probe.said()
-    }
+    };
+    with_units(lead.to_owned(), &Probes::from_overviews(all).units_assumed)
+}
+
+/// A sentence on times in µs, and what that is worth of outputs without a unit.
+fn with_units(sentence: String, units_assumed: &[String]) -> String {
+    let units = units_assumed.iter().map(|unit| capitalised(unit));
+    units.fold(sentence, |sentence, unit| tr!(unit_assumed_sentence, sentence, unit))
 }
 
 fn title(name: &str, unit: ColumnUnit) -> String {

@@ -65,6 +65,12 @@ pub(crate) fn unstated_unit(document: &Document) -> Option<i64> {
     Some(imported.resolution_ns.max(1))
 }
 
+/// Of an output without a unit, which one its times were read in.
+pub(crate) fn unit_assumed(document: &Document) -> Option<String> {
+    let imported = document.imported.as_ref().filter(|_| document.lacks(Unknown::Unit))?;
+    Some(tr!(unit_assumed, program = program(document, imported)))
+}
+
 /// What values are whole multiples of.
 pub(crate) fn resolution(document: &Document) -> Option<String> {
     let step = document.imported.as_ref()?.resolution_ns;

@@ -235,6 +235,7 @@ fn accounts(overview: &Overview<'_>, activations: &Accounts, measured: u64) -> [
 fn legend(out: &mut String, overview: &Overview<'_>, table: &Table, paint: Paint) {
     let mut parts =
         vec![if overview.has_skipped() { tr!(us_skipped_counted_in) } else { tr!(us_as_measured) }];
+    parts.extend(imported::unit_assumed(overview.document()));
     if table.has_about() {
         parts.push(tr!(up_1_percent_high));
     }

@@ -12,7 +12,7 @@ use formats::{
 };
 use plan::Nanos;
 use recording::Recording;
-use report::{Paint, csv_cell, shown};
+use report::{Language, Paint, csv_cell, shown};
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -79,6 +79,9 @@ pub fn run(args: &Args) -> CommandResult {
     }
     if let Some(format) = args.what.format {
         refuse_flags(args, format)?;
+    }
+    if let Some(unit) = report::unit_assumed(recording.document(), Language::English) {
+        complain!("{}: {unit}", args.recording.display());
     }
     let write = |to: &mut dyn Write| {
         let written = match args.what.format {

@@ -141,6 +141,9 @@ fn one_figure(figure: Figure, paths: &[PathBuf]) -> Result<String, Failure> {
     let mut numbers = Vec::new();
     for examined in recordings::as_measured(paths, &figure.exact_request())? {
         let name = examined.recorded.path.display().to_string();
+        if let Some(unit) = report::unit_assumed(&examined.recorded.document, Language::English) {
+            complain!("{name}: {unit}");
+        }
         let number = figure
             .value(&examined)
             .with_context(|| format!("{name} {}", figure.why_none(&examined)));

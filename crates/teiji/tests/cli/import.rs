@@ -298,6 +298,43 @@ fn a_folder_of_imports_says_what_a_single_one_does() {
     assert!(ja.contains("Cyclictest で測定。出力に記載がないものは表の下を参照"), "{ja}");
 }
 
+/// Times of `cyclictest -N` were a thousand times too large, without a word beside most of them.
+#[test]
+fn a_unit_that_nobody_stated_is_said_wherever_there_are_times() {
+    let _turn = beside_others();
+    let place = place();
+    let said = "unit not stated: that of cyclictest by default";
+    place.well("import hist.txt -o all");
+    place.well("import hist.txt --unit us -o known");
+    let one = "all/hist.txt.teiji";
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = place.well(&format!("show {one}")).out;
+    assert!(flat(&shown).contains(&format!("µs as measured; {said}")), "{shown}");
+    assert!(place.well(&format!("show {one} --csv")).out.contains(said));
+    for args in [format!("show {one} --md"), "show all".to_owned(), "show all --md".to_owned()] {
+        let text = flat(&place.well(&args).out);
+        assert!(text.contains("Unit not stated: that of cyclictest by default."), "{args}: {text}");
+    }
+    assert!(place.well("show all --csv").out.contains(said));
+    assert!(place.well("show all --json").out.contains(said));
+    let figure = place.well(&format!("show {one} --figure max"));
+    assert_eq!((figure.out.trim(), figure.err.contains(said)), ("70.000", true), "{figure:?}");
+    place.well(&format!("report {one} -o page.html --md page.md --svg charts"));
+    let html = place.read("page.html");
+    assert!(html.contains("Unit not stated: that of") && html.contains("µs (unit not stated)"));
+    assert!(place.read("page.md").contains("Unit not stated: that of cyclictest by default."));
+    for format in ["osadl", "openmetrics", "hdrhistogram", "cyclictest-json"] {
+        let refused = place.teiji(&format!("export {one} --as {format}"));
+        assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{refused:?}");
+        assert!(refused.err.contains("import it again with --unit"), "{refused:?}");
+    }
+    place.well("export known/hist.txt.teiji --as osadl");
+    for what in ["--as cyclictest-histogram", "--histogram"] {
+        assert!(place.well(&format!("export {one} {what}")).err.contains(said), "{what}");
+    }
+    assert!(!place.well("show known/hist.txt.teiji").out.contains("unit not stated"));
+}
+
 /// Two were shown, which are as many as have a smallest and a largest.
 #[test]
 fn how_many_there_were_is_not_counted_where_no_output_says_it() {
