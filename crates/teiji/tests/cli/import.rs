@@ -5,7 +5,8 @@ use crate::support::{TestFolder, beside_others};
 use serde_json::Value;
 
 pub(crate) const HISTOGRAM: &str = "# /dev/cpu_dma_latency set to 0us\n# Histogram\n\
-                         000004 000900\t000500\n000005 000090\t000400\n000009 000008\t000100\n# Total: 000000998 \
+                         000004 000900\t000500\n000005 000090\t000400\n\
+                         000009 000008\t000100\n# Total: 000000998 \
                          000001000\n# Min Latencies: 00004 00004\n# Avg Latencies: 00004 00004\n\
                          # Max Latencies: 00070 00009\n# Histogram Overflows: 00002 00000\n\
                          # Histogram Overflow at cycle number:\n# Thread 0: 00017 00500\n\
