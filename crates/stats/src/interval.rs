@@ -48,6 +48,9 @@ const MIN_MORE: f64 = 1.5;
 /// From so many runs on, what differs from run to run is seen.
 pub(crate) const MIN_RUNS: usize = 5;
 
+/// How many times a correlation is the one that is significant at 95 %, to be significant at 99 %.
+const SURELY: f64 = 1.414;
+
 /// A rate has phases where it varies over time by this share of itself (standard deviation).
 const MIN_PHASES: f64 = 0.2;
 
@@ -174,7 +177,9 @@ impl Dependence {
             factor: factor.max(of_parts),
             of_blocks,
             freedom: freedom.min(count_of_parts - 1.0),
-            lasts: by_phases > MIN_PHASES * MIN_PHASES && runs.len() < MIN_RUNS,
+            lasts: by_phases > MIN_PHASES * MIN_PHASES
+                && runs.len() < MIN_RUNS
+                && correlation(off) > SURELY * uncertainty(off),
         }
     }
 
