@@ -50,14 +50,17 @@ impl RowNames {
     }
 }
 
-/// Hands over each row of each thread, with its time in ns.
+/// Takes a row of a thread, with its time in ns.
+pub(super) type TakeRow<'a> = dyn FnMut(&Thread, Row<'_>, Option<i64>) -> io::Result<()> + 'a;
+
+/// Hands over each row of each thread.
 ///
 /// # Errors
 /// When `visit` fails, and then nothing more is read; when samples cannot be read: then those
 /// before were handed over, and the other threads'.
 pub(super) fn each_table_row(
     recording: &Recording,
-    visit: &mut dyn FnMut(&Thread, Row<'_>, Option<i64>) -> io::Result<()>,
+    visit: &mut TakeRow<'_>,
 ) -> Result<(), ExportError> {
     let probe = &recording.document().probe;
     let mut damaged = None;
