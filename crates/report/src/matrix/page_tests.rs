@@ -170,7 +170,7 @@ fn a_large_plan_stays_a_small_page_and_says_what_it_leaves_out() {
     );
     assert!(page.contains("more combinations are left out"));
     assert!(page.contains("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)"));
-    let notes = matrix.notes(Signs { max_of_runs: true, about: true });
+    let notes = matrix.notes(Signs { max_of_runs: true, about: true, at_most: false });
     assert!(notes.len() < 20, "{notes:?}");
     let worst = matrix.largest_first()[0];
     assert!(
