@@ -166,7 +166,8 @@ class EventsAgree(Explaining):
             longest_way = max(longest_way, instructions.longest_way_ns)
         self.assertLessEqual(longest_way, LONGEST_WAY_NS[kernel])
         counts = ", ".join(f"{' '.join(filter(None, cause))} {count}" for cause, count in causes.items())
-        print(f"   {kernel} under {load}: {counts}; {len(accounts)} with events; apart by at most {largest} ns; ways in and out of at most {longest_way} ns")
+        apart = f"apart by at most {largest} ns; ways in and out of at most {longest_way} ns"
+        print(f"   {kernel} under {load}: {counts}; {len(accounts)} with events; {apart}")
 
 
 if __name__ == "__main__":
