@@ -19,20 +19,20 @@ class Figure:
 
     promise: str
     ours: str
-    cyclictest: str
+    beside: str
     ratio: str
     limit: str
     verdict: Verdict
     spread: str
 
     @classmethod
-    def at_most(cls, promise, ours, limit, form, cyclictest=None, spread=""):
+    def at_most(cls, promise, ours, limit, form, beside=None, spread=""):
         """A promise about our own figure; `form` makes text of a figure, such as "{:.1f} MB"."""
         return cls(
             promise,
             form.format(ours),
-            "" if cyclictest is None else form.format(cyclictest),
-            "" if cyclictest is None else f"{ours / cyclictest:.3f}",
+            "" if beside is None else form.format(beside),
+            "" if beside is None else f"{ours / beside:.3f}",
             form.format(limit),
             Verdict.HOLDS if ours <= limit else Verdict.FAILS,
             spread,
@@ -46,7 +46,7 @@ class Figure:
 
     @classmethod
     def of_pairs(cls, promise, pairs, limit, form):
-        """A promise about the median of ratios to cyclictest's figure."""
+        """A promise about the median of ratios to another program's figure."""
         return cls.of_pairs_within(promise, pairs, 0, limit, form)
 
     @classmethod
@@ -95,9 +95,9 @@ class Figure:
 
 def table(figures):
     """All figures side by side."""
-    head = ("promise", "ours", "cyclictest", "ratio", "limit", "verdict", "spread")
+    head = ("promise", "ours", "beside", "ratio", "limit", "verdict", "spread")
     rows = [head] + [
-        (f.promise, f.ours, f.cyclictest, f.ratio, f.limit, f.verdict.value, f.spread) for f in figures
+        (f.promise, f.ours, f.beside, f.ratio, f.limit, f.verdict.value, f.spread) for f in figures
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
     left = {0, 5, 6}
