@@ -157,6 +157,12 @@ pub(crate) fn known(list: &[Text], english: &str) -> Option<&'static str> {
     list.iter().find(|text| text.in_english() == english).map(|text| text.said())
 }
 
+/// What a column, or an importer, says of itself, in the current language if it is one that is
+/// known.
+pub(crate) fn meaning(english: &str) -> String {
+    known(texts::PROBES, english).map_or_else(|| english.to_owned(), str::to_owned)
+}
+
 /// A text with arguments: each `{name}` in it becomes the value of that name.
 pub(crate) fn filled(text: Text, values: &[(&str, &dyn Display)]) -> String {
     let is_one = || values.iter().any(|(name, value)| *name == "n" && value.to_string() == "1");

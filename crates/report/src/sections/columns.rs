@@ -3,7 +3,7 @@
 
 use crate::alike::grouped;
 use crate::format::{capitalised, count, list};
-use crate::language::{self, Text, texts, tr};
+use crate::language::{Text, meaning, texts, tr};
 use crate::overview::Overview;
 use crate::sections::latencies::{FEW, Latencies, OrNothing, Value};
 use crate::sections::rows::Rows;
@@ -103,12 +103,6 @@ pub(crate) fn judged_name(quantity: Quantity) -> &'static str {
         Quantity::Interval => texts::interval,
     }
     .said()
-}
-
-/// What a column, or an importer, says of itself, in the current language if it is one that is
-/// known.
-pub(crate) fn meaning(english: &str) -> String {
-    language::known(texts::PROBES, english).map_or_else(|| english.to_owned(), str::to_owned)
 }
 
 /// What a probe judges, in English. Of wake-ups it is the measuring point: what they have in common
@@ -352,6 +346,7 @@ fn whole(value: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::language::{Language, in_language};
     use crate::synthetic::Synthetic;
     use model::{Beside, Column};
     use stats::{AfterOverrun, Span, summarise};
@@ -432,9 +427,7 @@ mod tests {
                 format!("latency (linux): {}", call("clock_nanosleep")),
             ]
         );
-        let japanese = language::in_language(language::Language::Japanese, || {
-            meanings(&all)[0].meaning.clone()
-        });
+        let japanese = in_language(Language::Japanese, || meanings(&all)[0].meaning.clone());
         assert!(japanese.starts_with("Cobalt の clock_nanosleep に"), "{japanese}");
     }
 

@@ -2,9 +2,8 @@
 //! What is said of a recording that was made of another program's output: whose it is, where it
 //! stood, and what it leaves out.
 
-use super::columns::meaning;
 use crate::format;
-use crate::language::{texts, tr};
+use crate::language::{meaning, texts, tr};
 use model::{Document, Imported, Unknown};
 use plan::Nanos;
 
