@@ -231,6 +231,8 @@ pub enum Lacking {
     Independent,
     /// Periods that the program which measured passed over without counting them.
     PassedOver,
+    /// What became of rows without a value, which another program does not say.
+    Others,
     /// The unit of the values.
     Unit,
     /// Where in a bucket of another program's histogram its values lie.

@@ -161,8 +161,11 @@ fn uncounted(limit: &Limit, document: &Document, verdict: Verdict) -> Option<Lac
         Subject::Count { of: Count::Late | Count::Skipped, .. } => {
             Some(match imported.passes_over {
                 true => Lacking::PassedOver,
-                false => Lacking::Samples,
+                false => Lacking::Others,
             })
+        }
+        Subject::Count { of: Count::Lost, .. } => {
+            (verdict == Verdict::Pass).then_some(Lacking::Others)
         }
         Subject::Latency { .. } | Subject::Rate { .. }
             if verdict == Verdict::Pass && document.lacks(Unknown::Beyond) =>

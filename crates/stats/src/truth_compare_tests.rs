@@ -233,9 +233,8 @@ fn equal_runs_of_a_coarse_clock() {
 
 #[test]
 fn equal_runs_that_switch() {
-    // A run has some eleven such times, of which blocks of a sixteenth are not independent.
     let (medians, maxima) = call_equal("slow at times", switching, (COUNT, COUNT));
-    assert!(medians >= 900 && maxima >= 500, "compared: {medians} medians, {maxima} maxima");
+    assert!(medians >= 900 && maxima >= 900, "compared: {medians} medians, {maxima} maxima");
 }
 
 /// A run is long enough for three or four regimes, and whether these are what the next one has
@@ -303,10 +302,10 @@ fn differences_of_known_size_are_found() {
     let processes: [(&str, Process, [usize; 3]); 6] = [
         ("exponential", exponential, [160, 190, 190]),
         ("log-normal, memory 0.9", |seed, count| correlated(seed, count, 0.9), [50, 160, 180]),
-        ("bursts", bursty, [0, 190, 5]),
+        ("bursts", bursty, [0, 190, 15]),
         ("periodic", periodic, [160, 190, 190]),
         ("steps of 10 µs", coarse, [180, 190, 150]),
-        ("slow at times", switching, [0, 0, 5]),
+        ("slow at times", switching, [0, 0, 15]),
     ];
     for (what, process, min) in processes {
         let (tenth, twice) = (found(process, 1.1), found(process, 2.0));
@@ -377,6 +376,7 @@ fn equal_maxima_tell_nothing() {
 /// SCHED_FIFO. Counting bursts, weighted by how many latencies come together, said the reverse.
 #[test]
 fn the_group_with_the_latest_wake_ups_is_not_said_to_have_the_earlier() {
+    let mut judged = 0;
     for seed in 0..20 {
         let quiet = exponential(seed + 900, COUNT);
         let mut late = exponential(seed, COUNT);
@@ -389,9 +389,14 @@ fn the_group_with_the_latest_wake_ups_is_not_said_to_have_the_earlier() {
         }
         let compared = compare(&group([late]), &group([quiet])).maximum;
         assert_eq!(compared.largest, (20, 0), "{compared:?}");
-        let test = compared.test.unwrap();
+        let Ok(test) = compared.test else {
+            assert!(matches!(compared.test, Err((NotCompared::LongPhases, _))), "{compared:?}");
+            continue;
+        };
+        judged += 1;
         assert!(!test.is_significant || (test.worst.1 as f64) < test.expected, "{compared:?}");
     }
+    assert!(judged >= 15, "only {judged} of 20 are judged");
 }
 
 /// A run whose latest wake-ups are all of one cluster, against a short one without any: nothing is
@@ -440,11 +445,10 @@ fn nothing_is_compared_of_runs_in_two_regimes() {
         latencies
     };
     let compared = compare(&group([run(1)]), &group([exponential(2, COUNT)]));
-    let few = NotCompared::FewAbove { independent: 1, needed: 7, above: 10_000, level: Level::P50 };
     let refused = [0, 1, 2].map(|place| compared.quantiles[place].ratio);
     assert_eq!(
         (refused[0], compared.maximum.test),
-        (Err((few, Side::First)), Err((few, Side::First)))
+        (Err((NotCompared::LongPhases, Side::First)), Err((NotCompared::LongPhases, Side::First)))
     );
     assert!(refused.iter().all(Result::is_err) && compared.rate.is_none(), "{compared:?}");
 }

@@ -182,7 +182,14 @@ pub fn export(
     let recorded = recording.clone().summarise()?;
     let source = Source { recording, recorded, format, options };
     let mut out = BufWriter::with_capacity(1 << 16, to);
-    let mut left_out = (format.write)(&source, &mut out)?;
+    let mut left_out = match (format.write)(&source, &mut out) {
+        Ok(left_out) => left_out,
+        Err(error) => {
+            // Of what is refused no beginning is written.
+            let _ = out.into_parts();
+            return Err(error);
+        }
+    };
     out.flush()?;
     if format.needs != Needs::Rows {
         let further = source.recorded.document.probe.others().count() as u64;

@@ -176,6 +176,7 @@ pub(crate) fn lacking(lacking: Lacking, rows: Rows) -> Option<String> {
         }
         Lacking::Independent => tr!(too_few_independent_samples),
         Lacking::PassedOver => tr!(periods_passed_over_uncounted),
+        Lacking::Others => tr!(others_not_said),
         Lacking::Unit => tr!(unit_of_values_not_said),
         Lacking::Bucket => tr!(anywhere_in_a_bucket),
         Lacking::Beyond => tr!(values_beyond_histogram_unknown),

@@ -94,7 +94,7 @@ impl Accounts {
 
     /// Samples that were lost, of activations or events that were due.
     pub(crate) const fn lost(&self) -> Option<u64> {
-        if self.is_unknown { None } else { Some(self.lost) }
+        if self.is_unknown || self.is_imported { None } else { Some(self.lost) }
     }
 
     pub(crate) const fn of(&self, count: Count) -> Option<u64> {

@@ -277,10 +277,11 @@ fn of_output(what: String, document: &Document) -> Linted {
     if lacks(Unknown::Unit) {
         wrong.push("the unit of its values is not stated: ns with -N, µs without".to_owned());
     }
+    let has_samples = threads.iter().all(|thread| thread.detail.is_samples());
     let (beyond, of) = threads.iter().fold((0, 0), |(beyond, of), thread| {
         (beyond + beyond_histogram(&thread.histogram_ns.buckets), of + counted(thread))
     });
-    if beyond > 0 || lacks(Unknown::Beyond) {
+    if !has_samples && (beyond > 0 || lacks(Unknown::Beyond)) {
         let how_many = match beyond {
             0 => "values may".to_owned(),
             _ => format!("{beyond} of {of} values"),
@@ -310,12 +311,13 @@ fn counted(thread: &model::Thread) -> u64 {
     thread.latency_ns.map_or(0, |figures| figures.count)
 }
 
-/// Those in a last bucket that is wider than all others.
+/// Those in a last bucket that is wider than all others, which are as wide as one another.
 fn beyond_histogram(buckets: &[Bucket]) -> u64 {
     let width = |bucket: &Bucket| bucket.upper.saturating_sub(bucket.lower);
     let Some((last, others)) = buckets.split_last() else { return 0 };
-    let is_wider = others.iter().map(width).max().is_some_and(|widest| width(last) > widest);
-    if is_wider { last.count } else { 0 }
+    let widths = || others.iter().map(width);
+    let is_wider = widths().max().is_some_and(|widest| width(last) > widest);
+    if is_wider && widths().min() == widths().max() { last.count } else { 0 }
 }
 
 #[cfg(test)]
@@ -420,6 +422,14 @@ mod tests {
         let text = text.replace("\\#", "#");
         let wrong = found(&text);
         is_found(&wrong, &["realtime", "num_threads", "1 of 9 values lie beyond the histogram"]);
+        // Each sample is there, or each bucket has its ends.
+        let samples = include_str!("../../../formats/src/samples/cyclictest-2.4-v.txt");
+        let buckets = include_str!("../../../formats/src/samples/bcc-runqlat.txt");
+        for text in [samples, buckets] {
+            let is_counted =
+                |wrong: &String| wrong.contains(" of ") && wrong.contains("lie beyond");
+            assert!(!found(text).iter().any(is_counted), "{:?}", found(text));
+        }
     }
 
     #[test]

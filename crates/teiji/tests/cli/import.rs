@@ -230,6 +230,28 @@ fn what_an_output_does_not_say_is_not_shown() {
     }
 }
 
+/// Samples of another program passed a limit on what is lost of them, which nobody counted.
+#[test]
+fn what_an_output_does_not_count_passes_no_limit() {
+    let _turn = beside_others();
+    let place = place();
+    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/src/samples");
+    for name in ["cyclictest-2.4-v.txt", "rt-app.log"] {
+        std::fs::copy(format!("{samples}/{name}"), place.join(name)).unwrap();
+        let judged = place.teiji(&format!("gate {name} --limit lost==0"));
+        assert_eq!(judged.code, Some(3), "{name}: {judged:?}");
+        assert!(judged.out.contains("late, skipped or lost"), "{name}: {judged:?}");
+    }
+    let csv = place.well("show rt-app.log --csv").out;
+    let cell = |row: usize, name: &str| {
+        let at = csv.lines().next().unwrap().split(',').position(|head| head == name);
+        csv.lines().nth(row).unwrap().split(',').nth(at.unwrap()).unwrap().to_owned()
+    };
+    assert_eq!((cell(1, "count"), cell(1, "lost")), ("40".to_owned(), String::new()), "{csv}");
+    let refused = place.teiji("export hist.txt --as parquet");
+    assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{refused:?}");
+}
+
 /// A minimum that no output states was 0, and the ends of wide buckets were the values in them, to
 /// within 1 %.
 #[test]
