@@ -111,6 +111,8 @@ fn of_lines(lines: &mut Lines<'_>, output: &mut Output, unit: i64) -> Result<(),
             if let Some(max) = max.filter(|max| *max < hit) {
                 let us = |ns: i64| format!("{} us", ns / 1_000);
                 output.contradiction(format!("thread {index}: Max"), us(max), us(hit));
+                // It is a latency of that thread, and no limit below it holds.
+                output.threads[index].stated.max = Some(hit);
             }
             lines.advance();
         } else if line.trim() == "{" {
@@ -420,7 +422,7 @@ mod tests {
         let document = &all[0].document;
         assert_eq!(
             figures(document),
-            [(605, 14_000, 27_320.0, 96_000), (602, 18_000, 23_280.0, 63_000)]
+            [(605, 14_000, 27_320.0, 96_000), (602, 18_000, 23_280.0, 195_000)]
         );
         assert_eq!(document.threads[1].cpu, CpuId(1));
         assert_eq!(says(document, "hit"), "Thread 29438 on CPU 1 hit 195 us latency");
