@@ -181,8 +181,9 @@ fn rows_of(overview: &Overview<'_>) -> Rows {
     overview.document().probe.rows.into()
 }
 
-/// What a table of threads gives up, one after the other, to fit a terminal.
-const GIVEN_UP: [Text; 5] = [texts::min, texts::mean, texts::on_time_2, texts::p50, texts::p99];
+/// What a table of threads, or of recordings, gives up, one after the other, to fit a terminal.
+pub(crate) const GIVEN_UP: [Text; 5] =
+    [texts::min, texts::mean, texts::on_time_2, texts::p50, texts::p99];
 
 /// With as many digits as there is room for, in virtual time each ns, and then with fewer columns.
 fn activations(overview: &Overview<'_>) -> Table {

@@ -11,8 +11,8 @@ use crate::sections::columns::Probes;
 use crate::sections::jitter;
 use crate::sections::lab;
 use crate::sections::latencies::{FEW, Figure, OrNothing};
-use crate::terminal::head;
 use crate::terminal::text::{Table, wrapped};
+use crate::terminal::{GIVEN_UP, head};
 use model::Recorded;
 
 const OF_INTERVALS: [Figure; 6] =
@@ -39,6 +39,7 @@ pub(crate) fn table_of(all: &[Overview<'_>], recordings: &[Overview<'_>]) -> Str
         .map(Text::said)
         .collect();
     let table = Table { head, rows: all.iter().map(|overview| row(overview, &figures)).collect() };
+    let table = table.fitted(&GIVEN_UP.map(Text::said));
     // What the ns of the lab are stands below the table.
     let banners = caveats::banners(recordings);
     let banners = banners.iter().filter(|banner| !banner.kind.is_of_time());
@@ -91,6 +92,16 @@ mod tests {
             .collect();
         assert!(cells[0].iter().any(|cell| cell.trim() == "peak to peak"), "{text}");
         assert!(cells[1].iter().any(|cell| cell.trim() == "9.3"), "{text}");
+    }
+
+    /// Two kernels of the lab were 81 columns wide, and the last figure was on a line of its own.
+    #[test]
+    fn a_table_is_not_wider_than_a_terminal() {
+        let long = "debian-amd64-6.1.0-56-and-more-of-a-name";
+        let recorded = Synthetic::idle().threads(1).samples(&[123_456_789; 2_000]);
+        let text = side_by_side(&[recorded.title(long).build()], Language::English);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(text.lines().any(|line| line.ends_with("max")), "{text}");
     }
 
     /// What a wake-up that never was would have taken, nobody knows.
