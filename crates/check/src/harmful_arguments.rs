@@ -40,6 +40,10 @@ fn without_errors(machine: &Machine<'_>) -> Option<Harm> {
 /// `tsc=nowatchdog` where `tsc=reliable` was meant.
 fn half_reliable(machine: &Machine<'_>) -> Option<Harm> {
     let written = machine.arguments.written("tsc").filter(|tsc| tsc == "tsc=nowatchdog")?;
+    // The kernel does what each of them says.
+    if machine.arguments.values("tsc").any(|value| value == "reliable") {
+        return None;
+    }
     let is_older = machine.kernel_version().is_some_and(|version| version < CHECKS_TSC_ADJUST);
     let info = machine.text("proc/cpuinfo").unwrap_or_default();
     let has_register = info
@@ -87,5 +91,6 @@ mod tests {
         assert_eq!(seen("tsc=nowatchdog", "6.1.0", "fpu tsc"), None);
         assert_eq!(seen("tsc=nowatchdog", "5.10.0", "fpu tsc_adjust"), None);
         assert_eq!(seen("tsc=reliable", "6.1.0", "fpu tsc_adjust"), None);
+        assert_eq!(seen("tsc=reliable tsc=nowatchdog", "6.1.0", "fpu tsc_adjust"), None);
     }
 }

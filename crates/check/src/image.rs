@@ -6,9 +6,11 @@
 //! drivers/firmware/efi/libstub/zboot-header.S for kernels that EFI decompresses.
 
 use host::{HostRoot, regular_file};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, ErrorKind, Read, Write};
 use std::ops::Range;
-use std::process::{Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
 use system::files::read_up_to;
 use system::rights;
 
@@ -16,6 +18,8 @@ use system::rights;
 pub(crate) const LARGEST: u64 = 256 << 20;
 /// Larger than any image that is installed, bytes.
 const LARGEST_IMAGE: u64 = 64 << 20;
+/// How long a program may take to decompress it.
+const LONGEST: Duration = Duration::from_secs(20);
 /// So much of a kernel is in memory, bytes.
 const CHUNK: usize = 256 << 10;
 /// No kernel takes a longer command line: more names than fit there are not looked for.
@@ -115,7 +119,7 @@ fn decompressed(
     let (mut input, output) = pipes.ok_or(ErrorKind::BrokenPipe)?;
     std::thread::scope(|scope| {
         scope.spawn(move || input.write_all(bytes));
-        let mut kernel = output.take(LARGEST);
+        let mut kernel = Until { of: output, at: Instant::now() + LONGEST }.take(LARGEST);
         let end = read(&mut kernel).and_then(|()| within_limit(kernel.limit()));
         // It has ended by itself where all was read.
         if end.is_err() {
@@ -126,6 +130,25 @@ fn decompressed(
         // It complains of what follows the payload.
         end.and(if has_succeeded { Ok(()) } else { Err(not_read()) })
     })
+}
+
+/// Reads what a program writes, until then.
+struct Until {
+    of: ChildStdout,
+    at: Instant,
+}
+
+impl Read for Until {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.at.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).map_err(io::Error::other)?;
+        let mut wanted = [PollFd::new(&self.of, PollFlags::IN)];
+        if poll(&mut wanted, Some(&left))? == 0 {
+            let why = format!("it was not decompressed within {} s", LONGEST.as_secs());
+            return Err(io::Error::new(ErrorKind::TimedOut, why));
+        }
+        self.of.read(buffer)
+    }
 }
 
 fn within_limit(left: u64) -> io::Result<()> {
@@ -379,6 +402,16 @@ pub(crate) mod tests {
         let found = ImageNames::from_bytes(image, VERSION, wanted, "image");
         let found = found.map_err(|error| error.to_string())?;
         Ok(names.iter().map(|name| found.holds(name)).collect())
+    }
+
+    #[test]
+    fn a_program_that_does_not_end_is_not_waited_for() {
+        let mut child = Command::new("sleep").arg("100").stdout(Stdio::piped()).spawn().unwrap();
+        let mut output = Until { of: child.stdout.take().unwrap(), at: Instant::now() };
+        let error = output.read(&mut [0]).unwrap_err();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(error.to_string(), "it was not decompressed within 20 s");
     }
 
     #[test]

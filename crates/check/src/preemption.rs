@@ -85,7 +85,9 @@ impl Kernel<'_, '_> {
     }
 
     fn knows(&self, mode: &str) -> Option<bool> {
-        if let Some(list) = self.files.text(MODES_OF_KERNEL) {
+        // A copy of a file that could not be read is empty.
+        let list = self.files.text(MODES_OF_KERNEL).filter(|list| !list.trim().is_empty());
+        if let Some(list) = list {
             let mut listed = list.split_ascii_whitespace();
             return Some(listed.any(|one| one.trim_matches(['(', ')']) == mode));
         }

@@ -457,6 +457,8 @@ mod tests {
         };
         let debugfs = |modes| ("sys/kernel/debug/sched/preempt", modes);
         let config = |text| ("boot/config-6.1.0-x", text);
+        // It was said to be none of nothing.
+        assert_eq!(said("preempt=full", debugfs("")), None);
         let three = "preempt=none, preempt=voluntary and preempt=full";
         let four = "preempt=none, preempt=voluntary, preempt=full and preempt=lazy";
         let older = [debugfs("none (voluntary) full"), config("CONFIG_PREEMPT_DYNAMIC=y")];
