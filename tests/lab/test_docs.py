@@ -141,7 +141,7 @@ class Docs(Lab):
     @long
     def test_the_lab(self):
         # Which cause the worst wake-up has is a matter of the build.
-        self.assertEqual(self.prints(), 6)
+        self.assertEqual(self.prints(), 5)
 
     @long
     def test_phases(self):
