@@ -19,12 +19,12 @@ pub(crate) const LARGEST: u64 = 256 << 20;
 /// Larger than any image that is installed, bytes.
 const LARGEST_IMAGE: u64 = 64 << 20;
 /// How long a program may take to decompress it.
-const LONGEST: Duration = Duration::from_secs(20);
+const MAX_TIME: Duration = Duration::from_secs(20);
 /// So much of a kernel is in memory, bytes.
 const CHUNK: usize = 256 << 10;
 /// No kernel takes a longer command line: more names than fit there are not looked for.
 const MAX_NAMES: usize = 1_000;
-const LONGEST_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 
 /// How a payload that is compressed by gzip begins.
 pub(crate) const GZIP: [u8; 3] = [0x1f, 0x8b, 0x08];
@@ -119,7 +119,7 @@ fn decompressed(
     let (mut input, output) = pipes.ok_or(ErrorKind::BrokenPipe)?;
     std::thread::scope(|scope| {
         scope.spawn(move || input.write_all(bytes));
-        let mut kernel = Until { of: output, at: Instant::now() + LONGEST }.take(LARGEST);
+        let mut kernel = Until { of: output, at: Instant::now() + MAX_TIME }.take(LARGEST);
         let end = read(&mut kernel).and_then(|()| within_limit(kernel.limit()));
         // It has ended by itself where all was read.
         if end.is_err() {
@@ -144,7 +144,7 @@ impl Read for Until {
         let left = Timespec::try_from(left).map_err(io::Error::other)?;
         let mut wanted = [PollFd::new(&self.of, PollFlags::IN)];
         if poll(&mut wanted, Some(&left))? == 0 {
-            let why = format!("it was not decompressed within {} s", LONGEST.as_secs());
+            let why = format!("it was not decompressed within {} s", MAX_TIME.as_secs());
             return Err(io::Error::new(ErrorKind::TimedOut, why));
         }
         self.of.read(buffer)
@@ -315,7 +315,7 @@ impl ImageNames {
         source: &str,
     ) -> io::Result<ImageNames> {
         let banner = format!("{}\n", version.trim());
-        let names = names.into_iter().filter(|name| name.len() <= LONGEST_NAME).take(MAX_NAMES);
+        let names = names.into_iter().filter(|name| name.len() <= MAX_NAME).take(MAX_NAMES);
         let mut search = Search::new(names.chain([banner.clone()]));
         let has_banner = |search: &Search| search.held(&banner) > Some(Held::No);
         if image.starts_with(&GZIP) {

@@ -396,7 +396,7 @@ fn the_group_with_the_latest_wake_ups_is_not_said_to_have_the_earlier() {
         judged += 1;
         assert!(!test.is_significant || (test.worst.1 as f64) < test.expected, "{compared:?}");
     }
-    assert!(judged >= 15, "only {judged} of 20 are judged");
+    assert!(judged >= 19, "only {judged} of 20 are judged");
 }
 
 /// A run whose latest wake-ups are all of one cluster, against a short one without any: nothing is

@@ -198,6 +198,15 @@ pub fn export(
     Ok(left_out)
 }
 
+/// A number in groups of seven bits, the lowest first, as protobuf and thrift have it.
+fn varint(to: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        to.push(value.to_le_bytes()[0] | 0x80);
+        value >>= 7;
+    }
+    to.push(value.to_le_bytes()[0]);
+}
+
 /// So many, unless there are none.
 fn counted(n: u64, one: &str, several: &str) -> Option<String> {
     (n > 0).then(|| format!("{n} {}", if n == 1 { one } else { several }))

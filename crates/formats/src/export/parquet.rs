@@ -4,7 +4,7 @@
 //! public parquet.thrift, in thrift's compact protocol.
 
 use super::csv::{RowNames, each_table_row};
-use super::{ExportError, Source};
+use super::{ExportError, Source, varint};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, Write};
@@ -28,14 +28,6 @@ const PLAIN: i64 = 0;
 const RLE: i64 = 3;
 const GZIP: i64 = 2;
 const DATA_PAGE: i64 = 0;
-
-fn varint(to: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        to.push(value.to_le_bytes()[0] | 0x80);
-        value >>= 7;
-    }
-    to.push(value.to_le_bytes()[0]);
-}
 
 /// A whole number of either sign.
 fn number(to: &mut Vec<u8>, value: i64) {

@@ -3,7 +3,7 @@
 //! latency to its wake-up, and a counter of all latencies. The numbers of fields are those of the
 //! public `.proto` files.
 
-use super::{ExportError, Source};
+use super::{ExportError, Source, varint};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::io::{self, Write};
@@ -18,23 +18,15 @@ const POINTS: u64 = 100_000;
 struct Message(Vec<u8>);
 
 impl Message {
-    fn raw(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.0.push(value.to_le_bytes()[0] | 0x80);
-            value >>= 7;
-        }
-        self.0.push(value.to_le_bytes()[0]);
-    }
-
     fn number(mut self, field: u64, value: u64) -> Self {
-        self.raw(field << 3);
-        self.raw(value);
+        varint(&mut self.0, field << 3);
+        varint(&mut self.0, value);
         self
     }
 
     fn bytes(mut self, field: u64, bytes: &[u8]) -> Self {
-        self.raw(field << 3 | 2);
-        self.raw(bytes.len() as u64);
+        varint(&mut self.0, field << 3 | 2);
+        varint(&mut self.0, bytes.len() as u64);
         self.0.extend(bytes);
         self
     }
