@@ -186,9 +186,12 @@ fn observed(group: &Group, blocks: &IndependentBlocks, place: usize) -> Option<i
     if let Some(quantiles) = group.quantiles.or(of_one) {
         return quantiles[place];
     }
-    let max = group.threads().flat_map(|thread| &thread.blocks).filter_map(|block| block.max).max();
-    let quantile = blocks.quantile(level).min(max.unwrap_or(i64::MAX));
-    (blocks.total() >= level.needs()).then_some(quantile)
+    let (total, quantile) = match group.histogram() {
+        Some(all) => (all.total(), all.quantile(level)),
+        None => (blocks.total(), Some(blocks.quantile(level))),
+    };
+    let quantile = quantile.map(|ns| ns.min(group.max().unwrap_or(i64::MAX)));
+    quantile.filter(|_| total >= level.needs())
 }
 
 /// The blocks of each run of a group, all threads together, joined until they are independent of

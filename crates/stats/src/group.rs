@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Runs that are repeats of one another, with what a comparison needs of them.
 
-use crate::{Analysis, Block, Level, Moments};
+use crate::{Analysis, Block, Histogram, Level, Moments};
 
 /// Of so many of the largest it is counted which group they are of. A thread keeps one more, which
 /// shows whether one that is left out is as large.
@@ -17,6 +17,8 @@ pub struct Measured {
     pub blocks: Vec<Block>,
     /// Its quantiles, skipped activations counted in.
     pub quantiles: Quantiles,
+    /// Where there are no samples, its latencies in buckets.
+    pub histogram: Option<Box<Histogram>>,
     /// Its largest latency, ns, skipped activations counted in.
     pub max: Option<i64>,
     /// Its largest latencies one by one, ns, skipped activations counted in, worst first.
@@ -39,8 +41,11 @@ impl From<&Analysis> for Measured {
         let mut largest: Vec<i64> = measured.chain(analysis.skipped.iter().copied()).collect();
         largest.sort_unstable_by(|a, b| b.cmp(a));
         largest.truncate(LARGEST + 1);
+        let blocks = analysis.blocks.list().to_vec();
+        let (histogram, _) = analysis.statistics.of_all_due();
         Measured {
-            blocks: analysis.blocks.list().to_vec(),
+            histogram: blocks.is_empty().then(|| Box::new(histogram.clone())),
+            blocks,
             quantiles: known,
             max: summary.map(|summary| summary.max),
             largest,
@@ -66,6 +71,16 @@ impl Group {
         self.quantiles.is_some() || matches!(self.runs.as_slice(), [threads] if threads.len() == 1)
     }
 
+    /// Where there are no samples, the latencies of all threads in buckets; none where that is not
+    /// known of each.
+    pub(crate) fn histogram(&self) -> Option<Histogram> {
+        let mut all = Histogram::default();
+        for thread in self.threads() {
+            all.merge(thread.histogram.as_ref().filter(|known| known.total() > 0)?);
+        }
+        Some(all)
+    }
+
     pub(crate) fn threads(&self) -> impl Iterator<Item = &Measured> {
         self.runs.iter().flatten()
     }
@@ -79,22 +94,38 @@ impl Group {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AfterOverrun, ExactRequest, Span, analyse, compare};
+    use crate::{AfterOverrun, Bucket, ExactRequest, Span, analyse, compare};
+
+    fn of_run(rows: &[Span<'_>]) -> Group {
+        let Ok(analysis) =
+            analyse(rows, 1_000_000, AfterOverrun::Skip, 2, &ExactRequest::default());
+        Group { runs: vec![vec![Measured::from(&analysis)]], quantiles: None }
+    }
 
     /// One wake-up of 30.5 ms has skipped 30, which waited 29.5 ms and less. All of them are
     /// later than any of the other run, which had 19 of the 20 largest.
     #[test]
     fn skipped_activations_are_among_the_largest() {
-        let of_run = |rows: &[Span<'_>]| {
-            let request = ExactRequest::default();
-            let Ok(analysis) = analyse(rows, 1_000_000, AfterOverrun::Skip, 2, &request);
-            Group { runs: vec![vec![Measured::from(&analysis)]], quantiles: None }
-        };
         let usual = [10_000; 1_000];
         let skipping =
             of_run(&[Span::Woken(&[30_500_000]), Span::Missing(30), Span::Woken(&usual)]);
         let late = of_run(&[Span::Woken(&[200_000; 40]), Span::Woken(&usual)]);
         assert_eq!(skipping.runs[0][0].largest.len(), LARGEST + 1);
         assert_eq!(compare(&skipping, &late).maximum.largest, (20, 0));
+    }
+
+    /// Of histograms of several threads there was none.
+    #[test]
+    fn quantiles_of_several_histograms_are_known() {
+        let of_thread = |upper: i64| {
+            let buckets = [Bucket { lower: upper, upper, count: 150 }];
+            Measured::from(&Analysis::from_histogram(&buckets, 1_000_000, &ExactRequest::default()))
+        };
+        let group = Group {
+            runs: vec![vec![of_thread(2_000), of_thread(9_000)], vec![of_thread(3_000)]],
+            quantiles: None,
+        };
+        let shown = compare(&group, &group).quantiles.map(|quantile| quantile.base_ns);
+        assert_eq!(shown, [Some(3_007), Some(9_000), Some(9_000), None, None]);
     }
 }

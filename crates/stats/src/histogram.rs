@@ -274,6 +274,13 @@ impl Histogram {
     pub fn bucket_of_rank(&self, rank: u64) -> Option<(Bucket, u64)> {
         at_rank(self.buckets().map(|bucket| (bucket, bucket.count)), rank)
     }
+
+    /// A quantile, the upper bound of its bucket. None where it is not known.
+    pub fn quantile(&self, level: Level) -> Option<i64> {
+        let rank = level.rank(self.total());
+        let (bucket, _) = self.bucket_of_rank(rank).filter(|_| self.knows_rank(rank))?;
+        Some(bucket.upper)
+    }
 }
 
 #[cfg(test)]

@@ -69,7 +69,6 @@ pub use random::Numbers;
 pub use rank::nearest_rank;
 pub use rounds::{
     BLOCKS_OF_ROUND, Effect, Evidence, Round, RoundOrder, judged_level, latencies_for, min_rounds,
-    pooled_quantile,
 };
 pub use rows::{Rows, Sizes, Span};
 pub use spread::{SpreadDifference, block_moments};

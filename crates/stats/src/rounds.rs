@@ -11,8 +11,8 @@
 //! (1963) 598-611). Both are exact for any number of rounds, and one round with a burst in it moves
 //! neither far.
 
+use crate::Level;
 use crate::random::Numbers;
-use crate::{Histogram, Level};
 
 pub const BLOCKS_OF_ROUND: usize = 4;
 
@@ -158,12 +158,6 @@ pub fn judged_level(latencies: u64) -> Option<Level> {
 /// So many latencies of a block a quantile takes.
 pub const fn latencies_for(level: Level) -> u64 {
     level.needs() * MIN_BEYOND
-}
-
-/// A quantile of all threads together, ns: the upper bound of its bucket. None where nothing was
-/// counted.
-pub fn pooled_quantile(histogram: &Histogram, level: Level) -> Option<i64> {
-    histogram.bucket_of_rank(level.rank(histogram.total())).map(|(bucket, _)| bucket.upper)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! Rounds whose truth is known.
 
 use super::*;
+use crate::Histogram;
 use proptest::prelude::*;
 
 #[test]
@@ -163,8 +164,8 @@ fn what_is_judged_is_what_a_block_has_enough_of() {
     }
     let mut histogram = Histogram::default();
     (1..=100).for_each(|value| histogram.record(value));
-    assert_eq!(pooled_quantile(&histogram, Level::P99), Some(99));
-    assert_eq!(pooled_quantile(&Histogram::default(), Level::P99), None);
+    assert_eq!(histogram.quantile(Level::P99), Some(99));
+    assert_eq!(Histogram::default().quantile(Level::P99), None);
 }
 
 proptest! {

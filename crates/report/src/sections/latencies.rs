@@ -207,11 +207,7 @@ impl<'a> Latencies<'a> {
             if !self.knows_distribution() {
                 return None;
             }
-            if !self.histogram.knows_rank(level.rank(samples)) {
-                return None;
-            }
-            let (bucket, _) = self.histogram.bucket_of_rank(level.rank(samples))?;
-            return self.max().map(|max| bucket.upper.min(max));
+            return Some(self.histogram.quantile(level)?.min(self.max()?));
         };
         summary.quantile(level)
     }

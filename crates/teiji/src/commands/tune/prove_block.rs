@@ -9,7 +9,7 @@ use model::Recorded;
 use plan::Nanos;
 use report::Language;
 use runner::{PreparedRun, RunnerError, execute};
-use stats::{Activations, Histogram, Level, Moments, pooled_quantile};
+use stats::{Activations, Histogram, Level, Moments};
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -134,11 +134,11 @@ fn figures(recorded: &Recorded, is_on: bool, quantity: Quantity) -> Block {
     }
     let is_whole = came_to_its_end(&recorded.document);
     let judged_ns = match quantity {
-        Quantity::Quantile(level) => pooled_quantile(&histogram, level),
+        Quantity::Quantile(level) => histogram.quantile(level),
         Quantity::Max => moments.max(),
     };
     let has_enough = |level: &Level| histogram.total() >= stats::latencies_for(*level);
-    let quantile = |level: Level| Some((level, pooled_quantile(&histogram, level)?));
+    let quantile = |level: Level| Some((level, histogram.quantile(level)?));
     Block {
         is_on,
         judged_ns: judged_ns.filter(|_| is_whole),
