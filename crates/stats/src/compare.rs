@@ -131,11 +131,12 @@ pub fn compare(base: &Group, other: &Group) -> Comparison {
             });
         base.ratio(&other, error)
     };
-    let quantiles = std::array::from_fn(|place| QuantileDifference {
-        level: Level::ALL[place],
-        base_ns: observed(base, &base_blocks, place),
-        other_ns: observed(other, &other_blocks, place),
-        ratio: supported[place].map(|dependence| ratio(place, dependence)),
+    let quantiles = std::array::from_fn(|place| {
+        let base_ns = observed(base, &base_blocks, place);
+        let other_ns = observed(other, &other_blocks, place);
+        let ratio = |dependence| with_shown(ratio(place, dependence), base_ns, other_ns);
+        let ratio = supported[place].map(ratio);
+        QuantileDifference { level: Level::ALL[place], base_ns, other_ns, ratio }
     });
     let mut comparison = Comparison {
         quantiles,
@@ -153,6 +154,21 @@ pub fn compare(base: &Group, other: &Group) -> Comparison {
         comparison.rate = None;
     }
     comparison
+}
+
+/// An interval of the ratio of what lies in the middle of buckets, so wide that the ratio of both
+/// values as they are shown is in it.
+#[expect(clippy::cast_precision_loss, reason = "an interval is wider than a rounding error")]
+fn with_shown(
+    (lower, upper): (f64, f64),
+    base_ns: Option<i64>,
+    other_ns: Option<i64>,
+) -> (f64, f64) {
+    let shown = base_ns.filter(|ns| *ns > 0).zip(other_ns);
+    shown.map_or((lower, upper), |(base, other)| {
+        let ratio = other as f64 / base as f64;
+        (lower.min(ratio), upper.max(ratio))
+    })
 }
 
 /// How latencies of either group depend on one another about each of [`Level::ALL`], or why that is

@@ -114,6 +114,16 @@ mod tests {
         assert_eq!(compare(&skipping, &late).maximum.largest, (20, 0));
     }
 
+    /// The values of one thread are latencies, and their ratio was outside its own interval, which
+    /// is of the middles of buckets.
+    #[test]
+    fn the_ratio_of_both_values_is_in_its_interval() {
+        let of_run = |latency| of_run(&[Span::Woken(&[latency; 20_000])]);
+        let median = compare(&of_run(10_000), &of_run(10_040)).quantiles[0];
+        assert_eq!((median.base_ns, median.other_ns), (Some(10_000), Some(10_040)));
+        assert_eq!(median.ratio, Ok((1.0, 1.004)));
+    }
+
     /// Of histograms of several threads there was none.
     #[test]
     fn quantiles_of_several_histograms_are_known() {
