@@ -66,8 +66,12 @@ struct InMemory {
 /// The samples of a thread.
 #[derive(Default)]
 struct Samples {
-    /// Row, time of an event, value, ns.
-    samples: Vec<(u64, i64, i64)>,
+    /// Rows that follow one another: the first, and where its value is.
+    begins: Vec<(u64, usize)>,
+    /// ns.
+    values: Vec<i64>,
+    /// Of each value, when it was, ns; empty where that is not known.
+    times: Vec<i64>,
     rows: u64,
 }
 
@@ -76,15 +80,18 @@ impl Rows for Samples {
 
     fn replay(&self, visit: &mut dyn FnMut(Span<'_>)) -> Result<(), Infallible> {
         let mut next = 0;
-        for (row, _, value) in &self.samples {
+        let ends = self.begins.iter().skip(1).map(|(_, begin)| *begin).chain([self.values.len()]);
+        for ((row, begin), end) in self.begins.iter().zip(ends) {
             if *row > next {
                 visit(Span::Missing(row - next));
             }
-            match i32::try_from(*value) {
-                Ok(near) if near != i32::MIN && near != i32::MAX => visit(Span::Woken(&[near])),
-                _ => visit(Span::Long(*value)),
+            for value in &self.values[*begin..end] {
+                match i32::try_from(*value) {
+                    Ok(near) if near != i32::MIN && near != i32::MAX => visit(Span::Woken(&[near])),
+                    _ => visit(Span::Long(*value)),
+                }
             }
-            next = row + 1;
+            next = row + (end - begin) as u64;
         }
         if self.rows > next {
             visit(Span::Missing(self.rows - next));
@@ -102,8 +109,10 @@ impl Samples {
         let mut beside = Beside::default();
         if probe.rows == RowKind::Events {
             let time = |worst: &stats::Worst| {
-                let at = self.samples.binary_search_by_key(&worst.activation, |(row, ..)| *row);
-                at.map_or(0, |at| self.samples[at].1)
+                let next = self.begins.partition_point(|(row, _)| *row <= worst.activation);
+                let (row, begin) = self.begins[next - 1];
+                let behind = usize::try_from(worst.activation - row).unwrap_or(usize::MAX);
+                self.times.get(begin.saturating_add(behind)).copied().unwrap_or(0)
             };
             beside.worst_times_ns = statistics.worst.iter().map(time).collect();
         }
@@ -122,12 +131,12 @@ impl Destination for InMemory {
         let is_timed = probe.rows == RowKind::Events;
         let (times, values) = rows.split_at(if is_timed { rows.len() / 2 } else { 0 });
         let of = self.threads.entry(thread.index).or_default();
-        let numbered = (first_row..).zip(values).enumerate();
-        of.samples.extend(
-            numbered.map(|(at, (row, value))| {
-                (row, times.get(at).copied().unwrap_or_default(), *value)
-            }),
-        );
+        let follows = |(row, begin): &(u64, usize)| row + (of.values.len() - begin) as u64;
+        if of.begins.last().is_none_or(|last| follows(last) != first_row) {
+            of.begins.push((first_row, of.values.len()));
+        }
+        of.values.extend(values);
+        of.times.extend(times);
         Ok(())
     }
 
