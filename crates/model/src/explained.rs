@@ -96,6 +96,8 @@ pub enum PartKind {
     Return,
     /// The measuring thread in its own code: it reads the clock.
     Thread,
+    /// A signal or a debugger had stopped the thread.
+    Stopped,
     /// The hypervisor ran something else, as far as its count of steal time moved.
     Hypervisor,
     /// Not seen.

@@ -456,7 +456,8 @@ impl Watching {
             self.largest_without(spike);
             return;
         }
-        let Some(account) = account(spike, &legs, &beside) else {
+        let own = self.watch.own(spike, OUT_OF_ORDER);
+        let Some(account) = account(spike, &legs, &own, &beside) else {
             self.unseen += 1;
             self.largest_without(spike);
             return;

@@ -5,7 +5,7 @@
 //! What events show is graded ([`Evidence`]): between two of them it is known what ran; that a
 //! timer's interrupt came late is seen, and why is not.
 
-use crate::events::{Event, NameId, Names, Task, TaskId, What, softirq};
+use crate::events::{Event, NameId, Names, Own, Task, TaskId, What, softirq};
 use crate::watch::{Leg, Spike};
 use model::{Account, Evidence, Part, PartKind, ProgramThread, Span, Timeline};
 use std::collections::HashMap;
@@ -114,14 +114,19 @@ impl State {
     }
 }
 
-/// Accounts for a latency, whose legs follow one another; none where events are missing, or none
-/// shows how the thread came to run.
-pub fn account(spike: &Spike, legs: &[Leg<'_>], beside: &Beside) -> Option<Account> {
+/// Accounts for a latency, whose legs follow one another; `own` is what the thread was at from
+/// which time on. None where events are missing, or none shows how the thread came to run.
+pub fn account(
+    spike: &Spike,
+    legs: &[Leg<'_>],
+    own: &[(i64, Own)],
+    beside: &Beside,
+) -> Option<Account> {
     let names = legs.first()?.window.names;
     if legs.iter().any(|leg| leg.window.complete_from > leg.from) {
         return None;
     }
-    let scene = Scene::of(spike, legs)?;
+    let scene = Scene::of(spike, legs, own)?;
     let mut parts: Vec<Part> = Vec::new();
     for segment in legs.iter().flat_map(|leg| scene.segments(leg)) {
         let part = segment.part(spike, names);
@@ -198,6 +203,7 @@ impl Task {
 struct Scene<'a> {
     spike: &'a Spike,
     names: &'a Names,
+    own: &'a [(i64, Own)],
     /// The thread, as the switch to it has it.
     task: Option<TaskId>,
     /// When the interrupt came that made the thread runnable.
@@ -214,7 +220,7 @@ struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     /// None where no event shows how the thread came to run.
-    fn of(spike: &'a Spike, legs: &'a [Leg<'a>]) -> Option<Self> {
+    fn of(spike: &'a Spike, legs: &'a [Leg<'a>], own: &'a [(i64, Own)]) -> Option<Self> {
         let names = legs.first()?.window.names;
         let ours = spike.number;
         let events = || legs.iter().flat_map(|leg| &leg.window.events);
@@ -237,6 +243,7 @@ impl<'a> Scene<'a> {
         let at = |interrupted: i64, woken: i64, woken_in| Scene {
             spike,
             names,
+            own,
             task,
             interrupted,
             woken,
@@ -244,7 +251,10 @@ impl<'a> Scene<'a> {
             is_woken_elsewhere: spike.woken.is_some() && on_leg.is_none(),
             priority,
         };
-        if spike.woken.is_none() && was_runnable(&legs.first()?.window.events, spike) {
+        // It was late already.
+        let before = own.partition_point(|(time, _)| *time < spike.planned);
+        let was = own[..before].last().map(|(_, was)| *was);
+        if spike.woken.is_none() && matches!(was, Some(Own::Runs | Own::Waits)) {
             return Some(at(spike.planned, spike.planned, None));
         }
         let Some((events, place)) = on_leg else {
@@ -312,12 +322,20 @@ impl<'a> Scene<'a> {
         if end <= begin {
             return;
         }
-        if begin < self.woken && self.woken < end {
-            // Another CPU's event: here is none at that time.
-            self.close(segments, state, (begin, self.woken), later);
-            self.close(segments, state, (self.woken, end), later);
+        // Another CPU's events: here is none at that time.
+        let own = self.own.partition_point(|(time, _)| *time <= begin);
+        let changes = self.own.get(own).map(|(time, _)| *time);
+        let within = |time: &i64| begin < *time && *time < end;
+        let inner = changes.into_iter().chain([self.woken]).filter(within).min();
+        if let Some(time) = inner {
+            self.close(segments, state, (begin, time), later);
+            self.close(segments, state, (time, end), later);
             return;
         }
+        let own = self.own[..own].last().map(|(_, own)| *own);
+        // A program's thread may be late for one planned time while it waits since another.
+        let is_woken = begin >= self.woken || own == Some(Own::Waits);
+        let is_interrupted = is_woken || begin >= self.interrupted;
         let running = state.running;
         let is_ours = running == Some(self.spike.number);
         // As the switch from it has it, where none to it was recorded.
@@ -334,9 +352,7 @@ impl<'a> Scene<'a> {
             _ => None,
         });
         let is_preempted = |context: &Context| {
-            matches!(context, Context::Softirq(_))
-                && begin >= self.interrupted
-                && is_left == Some(true)
+            matches!(context, Context::Softirq(_)) && is_interrupted && is_left == Some(true)
         };
         let context = state.contexts.last().copied().filter(|context| !is_preempted(context));
         let next = later.first().map_or(self.spike.number, |event| match event.what {
@@ -345,21 +361,25 @@ impl<'a> Scene<'a> {
         });
         let traced = if running == Some(next) { Evidence::Traced } else { Evidence::Inferred };
         let (kind, evidence) = match context {
+            // Whatever ran meanwhile did not make it late.
+            _ if own == Some(Own::Stopped) => {
+                let (kind, evidence) = (PartKind::Stopped, Some(Evidence::Traced));
+                segments.push(Segment { begin, end, kind, evidence, ..Segment::default() });
+                return;
+            }
             // What kept the timer is on a CPU that is not known.
-            _ if self.is_woken_elsewhere && begin < self.woken => {
+            _ if self.is_woken_elsewhere && !is_woken => {
                 segments.push(Segment { begin, end, ..Segment::default() });
                 return;
             }
             Some(Context::Interrupt(_)) => (PartKind::HardInterrupt, traced),
             // It runs with interrupts on: what kept the timer's out did so within it.
-            Some(Context::Softirq(_)) if begin < self.interrupted => {
+            Some(Context::Softirq(_)) if !is_interrupted => {
                 (PartKind::TimerPending, Evidence::Inferred)
             }
             Some(Context::Softirq(_)) => (PartKind::Softirq, traced),
-            None if is_ours => {
-                (if begin < self.woken { PartKind::Thread } else { PartKind::Return }, traced)
-            }
-            None if begin < self.interrupted && running == Some(0) => match state.idle {
+            None if is_ours => (if is_woken { PartKind::Return } else { PartKind::Thread }, traced),
+            None if !is_interrupted && running == Some(0) => match state.idle {
                 Some(Idle::Resumed) => (PartKind::LeavingIdle, traced),
                 // As on the way out of an interrupt that came before the timer's.
                 Some(Idle::Interrupted | Idle::Runs) if running == Some(next) => {
@@ -368,7 +388,7 @@ impl<'a> Scene<'a> {
                 // Or a switch out of idle was not recorded, and what ran is not known.
                 _ => (PartKind::Idle, Evidence::Inferred),
             },
-            None if begin < self.woken => (PartKind::TimerPending, Evidence::Inferred),
+            None if !is_woken => (PartKind::TimerPending, Evidence::Inferred),
             None if running == Some(0) => (PartKind::LeavingIdle, traced),
             None if goes_before() => (PartKind::OtherThread, traced),
             None if self.woken_in.is_none() || running == self.woken_in => {
@@ -385,18 +405,6 @@ impl<'a> Scene<'a> {
         let theirs = self.names.task(task).map(|task| task.priority);
         theirs.zip(self.priority).is_some_and(|(theirs, ours)| theirs <= ours)
     }
-}
-
-/// Whether a thread did not sleep when it was planned to wake: it was late already.
-fn was_runnable(events: &[Event], spike: &Spike) -> bool {
-    let of_it = |event: &Event| match event.what {
-        What::Waking { thread, .. } if thread == spike.number => Some(true),
-        What::Switch { from, sleeps, .. } if from == spike.number => Some(!sleeps),
-        What::Switch { to, .. } if to == spike.number => Some(true),
-        _ => None,
-    };
-    let before = events.partition_point(|event| event.time < spike.planned);
-    events[..before].iter().rev().find_map(of_it).unwrap_or(false)
 }
 
 /// Tasks, and what interrupted them, over time.

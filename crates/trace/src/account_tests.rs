@@ -40,7 +40,8 @@ impl Made {
         let mut id = |(name, priority): (&str, i64)| self.names.task_id(name.as_bytes(), priority);
         let (from_task, to_task) = (id(from.1), id(to.1));
         let (from, to) = (from.0, to.0);
-        self.and(time, from, What::Switch { from, from_task, sleeps: from == OURS, to, to_task })
+        let leaves = if from == OURS { Own::Sleeps } else { Own::Waits };
+        self.and(time, from, What::Switch { from, from_task, leaves, to, to_task })
     }
 
     fn waking(self, time: i64, by: i64) -> Self {
@@ -62,7 +63,11 @@ impl Made {
     }
 
     fn accounted_of(&self, spike: &Spike, beside: &Beside) -> Vec<(PartKind, u64, Option<String>)> {
-        parts_of(&account(spike, &[self.leg(spike.planned, spike.woke)], beside).unwrap())
+        parts_of(&self.account_of(spike, beside).unwrap())
+    }
+
+    fn account_of(&self, spike: &Spike, beside: &Beside) -> Option<Account> {
+        account(spike, &[self.leg(spike.planned, spike.woke)], &own(&[self]), beside)
     }
 
     /// All of it of one CPU.
@@ -70,6 +75,14 @@ impl Made {
         let window = Window { events: self.events.clone(), names: &self.names, complete_from: 0 };
         Leg { from, until, window }
     }
+}
+
+fn own(cpus: &[&Made]) -> Vec<(i64, Own)> {
+    let events = cpus.iter().flat_map(|made| &made.events);
+    let mut own: Vec<(i64, Own)> =
+        events.filter_map(|event| Some((event.time, event.own(OURS)?))).collect();
+    own.sort_by_key(|(time, _)| *time);
+    own
 }
 
 fn parts_of(account: &Account) -> Vec<(PartKind, u64, Option<String>)> {
@@ -127,7 +140,7 @@ fn what_runs_first_is_named_with_its_priority() {
         (PartKind::Return, 10, some("teiji-0")),
     ];
     assert_eq!(made.accounted(&Beside::default()), expected);
-    let account = account(&SPIKE, &[made.leg(1_000, 2_000)], &Beside::default()).unwrap();
+    let account = made.account_of(&SPIKE, &Beside::default()).unwrap();
     let (cause, sum) = account.cause().unwrap();
     assert_eq!((cause.place(), cause.priority, sum), (Some("hog"), Some(95), 760));
     assert_eq!(cause.evidence, Some(Evidence::Traced));
@@ -277,7 +290,12 @@ fn the_hypervisor_gets_no_more_than_was_stolen() {
 fn what_was_not_seen_is_not_guessed() {
     let of = |made: &Made, complete_from| {
         let window = Window { events: made.events.clone(), names: &made.names, complete_from };
-        account(&SPIKE, &[Leg { from: 1_000, until: 2_000, window }], &Beside::default())
+        account(
+            &SPIKE,
+            &[Leg { from: 1_000, until: 2_000, window }],
+            &own(&[&made]),
+            &Beside::default(),
+        )
     };
     let made = Made::new().switch(1_500, 7, OURS);
     assert_eq!(of(&made, 1_400), None, "overwritten");
@@ -354,7 +372,7 @@ fn a_thread_that_is_moved_has_the_time_of_both_cpus() {
         window: Window { events: window(made), names: &second.names, complete_from: 0 },
     };
     let legs = [leg(1_000, 1_600, &first), leg(1_600, 2_000, &second)];
-    let account = account(&spike, &legs, &Beside::default()).unwrap();
+    let account = account(&spike, &legs, &own(&[&first, &second]), &Beside::default()).unwrap();
     let expected = vec![
         (PartKind::TimerPending, 10, some("hackbench")),
         (PartKind::HardInterrupt, 20, some("local timer")),
@@ -381,12 +399,35 @@ fn a_program_thread_that_another_cpu_wakes_waits_from_then_on() {
     assert_eq!(made.accounted_of(&spike, &Beside::default()), expected);
 }
 
+/// SIGSTOP wakes a sleeping thread, which then stops. Another CPU lets it go on. What ran there in
+/// between was called a timer that had not fired, or nothing.
+#[test]
+fn a_thread_that_a_signal_has_stopped_is_not_late_by_what_runs() {
+    let made = Made::new().switch(400, OURS, 7).waking(600, 7).switch(610, 7, OURS);
+    let mut made = made.switch(640, OURS, 7).switch(1_500, 7, 8).switch(1_900, 8, OURS);
+    let stops = &mut made.events[3].what;
+    assert!(matches!(stops, What::Switch { from: OURS, .. }));
+    if let What::Switch { leaves, .. } = stops {
+        *leaves = Own::Stopped;
+    }
+    let elsewhere = Made::new().waking(1_700, 0);
+    let spike = Spike { woken: Some(1_700), ..SPIKE };
+    let legs = [made.leg(1_000, 2_000)];
+    let account = account(&spike, &legs, &own(&[&made, &elsewhere]), &Beside::default()).unwrap();
+    let expected = vec![
+        (PartKind::Stopped, 700, None),
+        (PartKind::OtherThread, 200, some("hog")),
+        (PartKind::Return, 100, some("teiji-0")),
+    ];
+    assert_eq!(parts_of(&account), expected);
+}
+
 /// The switch to it may be told of a moment after it is said to run.
 #[test]
 fn a_switch_that_comes_a_moment_later_ends_what_ran() {
     let made = Made::new().switch(500, 0, 8).waking(1_000, 8).switch(2_010, 8, OURS);
     let spike = Spike { woken: Some(1_000), ..SPIKE };
-    let account = account(&spike, &[made.leg(1_000, 2_000)], &Beside::default()).unwrap();
+    let account = made.account_of(&spike, &Beside::default()).unwrap();
     assert_eq!(parts_of(&account), vec![(PartKind::OtherThread, 1_000, some("hog"))]);
     assert_eq!(account.parts[0].evidence, Some(Evidence::Traced));
 }

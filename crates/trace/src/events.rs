@@ -22,11 +22,11 @@ pub struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The CPU goes from one thread to another. Of both, name and priority at this moment; and
-    /// whether the first goes to sleep.
+    /// how the first leaves it.
     Switch {
         from: i64,
         from_task: TaskId,
-        sleeps: bool,
+        leaves: Own,
         to: i64,
         to_task: TaskId,
     },
@@ -59,6 +59,29 @@ pub enum What {
     Idle {
         begins: bool,
     },
+}
+
+impl Event {
+    /// What it makes of a thread.
+    pub(crate) fn own(&self, number: i64) -> Option<Own> {
+        match self.what {
+            What::Waking { thread, .. } if thread == number => Some(Own::Waits),
+            What::Switch { from, leaves, .. } if from == number => Some(leaves),
+            What::Switch { to, .. } if to == number => Some(Own::Runs),
+            _ => None,
+        }
+    }
+}
+
+/// What a thread is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Own {
+    Runs,
+    /// It could run.
+    Waits,
+    Sleeps,
+    /// A signal or a debugger has stopped it.
+    Stopped,
 }
 
 /// A thread's name and priority that [`Names`] keeps.
@@ -204,6 +227,8 @@ const EVENTS: [Known; 30] = [
 const NEEDED: usize = 2;
 /// The bits of a thread's state: none while it can run.
 const STATES: i64 = 0xff;
+/// Those of one that a signal or a debugger has stopped.
+const STOPPED: i64 = 0x4 | 0x8;
 /// The state of `cpu_idle` that says it is left.
 const NOT_IDLE: i64 = 0xffff_ffff;
 
@@ -269,8 +294,12 @@ impl Layout {
                     names.task_id(name.unwrap_or_default(), priority.unwrap_or(i64::MAX))
                 };
                 let (from_task, to_task) = (task(0, 1), task(1, 3));
-                let sleeps = field(4).is_some_and(|state| state & STATES != 0);
-                What::Switch { from: field(0)?, from_task, sleeps, to: field(2)?, to_task }
+                let leaves = match field(4).map_or(0, |state| state & STATES) {
+                    0 => Own::Waits,
+                    state if state & STOPPED != 0 => Own::Stopped,
+                    _ => Own::Sleeps,
+                };
+                What::Switch { from: field(0)?, from_task, leaves, to: field(2)?, to_task }
             }
             Kind::Waking => What::Waking { thread: field(0)?, priority: field(1)? },
             Kind::Migrated => {

@@ -27,7 +27,7 @@ mod tracefs;
 mod watch;
 
 pub use account::{Beside, account};
-pub use events::{Event, NameId, Names, Recorded, Task, TaskId, What};
+pub use events::{Event, NameId, Names, Own, Recorded, Task, TaskId, What};
 pub use format::{Field, Format, TextField};
 pub use hwlat::Gap;
 pub use line::{Line, Text};

@@ -4,7 +4,7 @@
 //! The kernel keeps the last events of each CPU in memory and overwrites the oldest. Nothing is
 //! read as long as nobody asks for a window of time.
 
-use crate::events::{self, Event, Layout, Names, Recorded, What};
+use crate::events::{self, Event, Layout, Names, Own, Recorded, What};
 use crate::{Raw, RawReader, Session, TraceError, Tracefs};
 use plan::CpuId;
 use std::collections::VecDeque;
@@ -217,6 +217,16 @@ impl Watch {
             from = until;
         }
         Some(legs)
+    }
+
+    /// What its thread was at from which time on, as far as all CPUs show it, until it ran.
+    pub fn own(&self, spike: &Spike, before: i64) -> Vec<(i64, Own)> {
+        let from = spike.planned - before;
+        let events = self.cpus.iter().flat_map(|cpu| cpu.between(from, spike.woke));
+        let changes = |event: &Event| event.own(spike.number).map(|own| (event.time, own));
+        let mut all: Vec<(i64, Own)> = events.filter_map(changes).collect();
+        all.sort_by_key(|(time, _)| *time);
+        all
     }
 
     /// Ends, and leaves nothing behind.

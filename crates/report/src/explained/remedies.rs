@@ -38,6 +38,7 @@ enum Remedy {
     /// The idle state is the shallowest already.
     Halt,
     Hypervisor,
+    Stopped,
     WayBack,
 }
 
@@ -109,6 +110,7 @@ fn of(part: &Part, rank: u8, document: &Document) -> Option<Remedy> {
             Remedy::Halt
         }
         PartKind::Idle | PartKind::LeavingIdle => Remedy::IdleStates,
+        PartKind::Stopped => Remedy::Stopped,
         PartKind::Hypervisor => Remedy::Hypervisor,
         PartKind::Return | PartKind::Thread => Remedy::WayBack,
         PartKind::InterruptsOff
@@ -137,6 +139,7 @@ impl Remedy {
             Remedy::PreemptRt => tr!(remedy_preempt_rt, cpu),
             Remedy::NotPreempted => tr!(remedy_not_preempted),
             Remedy::LateTimer => tr!(remedy_late_timer),
+            Remedy::Stopped => tr!(remedy_stopped),
             Remedy::IdleStates => tr!(remedy_idle_states, cpu),
             Remedy::Halt => tr!(remedy_halt),
             Remedy::Hypervisor => tr!(remedy_hypervisor),

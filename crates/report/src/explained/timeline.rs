@@ -27,7 +27,7 @@ const fn colour(kind: PartKind) -> &'static str {
         PartKind::OtherCpu => "#e5a3a3",
         PartKind::PreemptionOff => "#f3c98b",
         PartKind::OtherThread => "#e3b7d3",
-        PartKind::Hypervisor => "#cfc3ea",
+        PartKind::Hypervisor | PartKind::Stopped => "#cfc3ea",
         PartKind::HardInterrupt => "#9cc7e8",
         PartKind::Softirq => "#c3dcef",
         PartKind::Scheduling | PartKind::Switch => "#a8d9c5",

@@ -27,6 +27,7 @@ pub(crate) fn kind_name(kind: PartKind, from_events: bool) -> &'static str {
         PartKind::Switch => texts::context_switch,
         PartKind::Return => texts::return_to_user_space,
         PartKind::Thread => texts::the_thread_itself,
+        PartKind::Stopped => texts::stopped_by_a_signal,
         PartKind::Hypervisor => texts::hypervisor_ran,
         PartKind::Unattributed => texts::not_attributed,
     }
@@ -93,8 +94,17 @@ fn callers(parts: &[&Part]) -> Vec<String> {
     known.take_while(is_of_all).map(|(_, function)| function.clone()).collect()
 }
 
-/// The task of these parts; of several, the time in each, the longest first.
+/// The task of these parts; of several, the time in each, the longest first. None of what is no
+/// task's.
 fn tasks(parts: &[&Part]) -> String {
+    let is_of_none = |part: &&Part| {
+        let is_of_none =
+            matches!(part.kind, PartKind::Stopped | PartKind::Hypervisor | PartKind::Unattributed);
+        is_of_none && part.task.is_none()
+    };
+    if parts.iter().all(is_of_none) {
+        return String::new();
+    }
     let mut tasks = grouped(parts.iter().map(|part| (part.task.clone(), part.length_ns)));
     if let [(task, _)] = tasks.as_slice() {
         return task.as_ref().map_or_else(|| tr!(task_unknown), |task| tr!(in_task, task));

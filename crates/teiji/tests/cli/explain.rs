@@ -334,6 +334,31 @@ fn what_keeps_a_program_from_running_is_named() {
     assert!(shown.contains(" at wake-up ") && shown.contains(" of teiji-0: "), "{shown}");
 }
 
+/// A thread that is stopped is late for each of its planned times. That was called a timer's fault,
+/// or not attributed.
+#[test]
+fn what_a_signal_stops_is_said_to_have_been_stopped() {
+    let _turn = exclusive();
+    let place = TestFolder::new();
+    if !crate::app::may_trace_or_skip(&place) {
+        return;
+    }
+    let stopped = format!(
+        "{TEIJI} measure -a 0 -i 20ms -d 1s -q -o own & p=$!; sleep 0.4; kill -STOP $p; \
+         sleep 0.3; kill -CONT $p; wait $p"
+    );
+    std::fs::write(place.join("stopped.sh"), stopped).unwrap();
+    let explained = explained(&place, "--probe app --wakeups timer -d 60s -- sh stopped.sh");
+    let stopped_ns = |account: &Value| {
+        let parts = account["parts"].as_array().unwrap().iter();
+        let parts = parts.filter(|part| part["kind"] == "stopped" && part["evidence"] == "traced");
+        parts.map(|part| part["length_ns"].as_u64().unwrap()).sum::<u64>()
+    };
+    let accounts = explained["accounts"].as_array().unwrap();
+    let longest = accounts.iter().map(stopped_ns).max().unwrap_or(0);
+    assert!((270_000_000..500_000_000).contains(&longest), "{longest} of {}", accounts.len());
+}
+
 /// What of the kernel's tracing all share, and whether there are instances of this process.
 fn tracing_state(of: Option<rustix::process::Pid>) -> (Vec<String>, bool) {
     let mounts = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"].map(Path::new);
