@@ -154,9 +154,12 @@ impl<'f> Lines<'f> {
             let read = limited
                 .read_until(b'\n', &mut self.bytes)
                 .map_err(|error| ImportError::at(number, format!("it cannot be read: {error}")))?;
-            if read == MAX_LINE {
+            let too_long = || {
                 let why = format!("the line is longer than {} MB", MAX_LINE >> 20);
-                return Err(ImportError::at(number, why));
+                Err(ImportError::at(number, why))
+            };
+            if read == MAX_LINE {
+                return too_long();
             }
             if read == 0 {
                 self.has_ended = true;
@@ -171,6 +174,10 @@ impl<'f> Lines<'f> {
             let mut line = self.spare.pop().unwrap_or_default();
             line.clear();
             clean(&self.bytes, &mut line);
+            // What is no text takes three times as much.
+            if line.len() >= MAX_LINE {
+                return too_long();
+            }
             self.ahead.push_back(line);
         }
         Ok(())
@@ -225,7 +232,7 @@ fn clean(bytes: &[u8], line: &mut String) {
         let invalid = (!chunk.invalid().is_empty()).then_some(char::REPLACEMENT_CHARACTER);
         chunk.valid().chars().chain(invalid)
     });
-    while let Some(letter) = letters.next() {
+    while let Some(letter) = letters.next().filter(|_| line.len() < MAX_LINE) {
         match letter {
             '\0' => {}
             '\u{8}' => {
@@ -318,6 +325,15 @@ mod tests {
         let text = vec![b'x'; MAX_LINE + 1];
         let mut source = text.as_slice();
         let error = Lines::new(&mut source).peek().unwrap_err();
+        assert_eq!(error.to_string(), "line 1: the line is longer than 8 MB");
+    }
+
+    /// 7 MB that are no text took 64 MB.
+    #[test]
+    fn a_line_that_is_no_text_is_bounded_as_text() {
+        let bytes = vec![0xff; MAX_LINE / 2];
+        let mut source = bytes.as_slice();
+        let error = Lines::new(&mut source).peek().map(|_| ()).unwrap_err();
         assert_eq!(error.to_string(), "line 1: the line is longer than 8 MB");
     }
 }
