@@ -93,6 +93,13 @@ fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
         }
     }
     let are_lists_right = wrong.is_empty();
+    let skipped = machine.arguments.skipped_flags();
+    if !skipped.is_empty() {
+        let of = machine.arguments.written("isolcpus").unwrap_or_default();
+        wrong.push(phrase!("of", of, what = phrase!("skips-flags", flags = listed(skipped))));
+        let cpus = cpus_of(machine, "isolcpus").unwrap_or_default();
+        actions.push(boot_with(machine, &cpus, &["isolcpus"]));
+    }
     if let Some(written) = machine.arguments.written("preempt").filter(|_| is_fixed(machine)) {
         let remove = phrase!("remove-arguments", arguments = written.clone());
         wrong.push(phrase!("of", of = written.clone(), what = phrase!("without-dynamic")));
@@ -130,11 +137,8 @@ fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
 /// Arguments that switch a watchdog off, each with the setting that shows it.
 fn watchdogs_off(machine: &Machine<'_>) -> Vec<(String, &'static str)> {
     let mut off = Vec::new();
-    if machine.arguments.has("nosoftlockup") {
-        off.push(("nosoftlockup".to_owned(), "soft_watchdog"));
-    }
-    if machine.arguments.has("nowatchdog") {
-        off.push(("nowatchdog".to_owned(), "watchdog"));
+    for (name, file) in [("nosoftlockup", "soft_watchdog"), ("nowatchdog", "watchdog")] {
+        off.extend(machine.arguments.written(name).map(|written| (written, file)));
     }
     if machine.arguments.value("nmi_watchdog") == Some("0") {
         off.push(("nmi_watchdog=0".to_owned(), "nmi_watchdog"));
@@ -250,7 +254,8 @@ fn idle_arguments(machine: &Machine<'_>) -> Option<Seen> {
         names.into_iter().filter_map(|name| machine.arguments.written(name)).collect()
     };
     let (idle, given) = (written(idle), written(given));
-    let polling = given.iter().find(|given| ["idle=poll", "nohlt"].contains(&given.as_str()));
+    let polls = |given: &&String| *given == "idle=poll" || given.starts_with("nohlt");
+    let polling = given.iter().find(polls);
     if idle.is_empty() && polling.is_none() {
         return idle_limits(machine, &given.join(" "));
     }

@@ -256,14 +256,14 @@ fn what_is_not_isolated_yet_is_not_said_to_be() {
 fn arguments_that_switch_a_watchdog_off_are_compared_with_it() {
     let seen = |soft: &str| {
         let files =
-            [(LINE, "nosoftlockup nmi_watchdog=0"), ("proc/sys/kernel/soft_watchdog", soft)];
+            [(LINE, "nosoftlockups nmi_watchdog=0"), ("proc/sys/kernel/soft_watchdog", soft)];
         let finding = found("arguments-in-effect", "", &files).unwrap();
         (finding.status, finding.found)
     };
-    assert_eq!(seen("0"), (Status::Ok, "nosoftlockup as given".to_owned()));
+    assert_eq!(seen("0"), (Status::Ok, "nosoftlockups as given".to_owned()));
     assert_eq!(
         seen("1"),
-        (Status::Warn, "nosoftlockup: kernel.soft_watchdog is 1 all the same".to_owned())
+        (Status::Warn, "nosoftlockups: kernel.soft_watchdog is 1 all the same".to_owned())
     );
     assert_eq!(found("tick-skew", "", &[(LINE, "skew_tick=1")]).unwrap().found, "skew_tick=1");
     assert_eq!(found("tick-skew", "", &[]).unwrap().status, Status::Ok);
@@ -329,6 +329,38 @@ fn a_flag_that_the_kernel_does_not_know_isolates_nothing() {
     // A distribution's kernel of that version did what it was told.
     let done = found("arguments-in-effect", "", &[line, (RELEASE, "5.4.0"), ISOLATED]).unwrap();
     assert_eq!((done.status, done.found.as_str()), (Status::Ok, "isolcpus as given"));
+}
+
+/// The list is in effect, but not what the flag was to do.
+#[test]
+fn a_misspelled_flag_is_skipped() {
+    let line = (LINE, "isolcpus=managedirq,domain,2-3,");
+    let seen = |release, isolated| {
+        let isolated = ("sys/devices/system/cpu/isolated", isolated);
+        found("arguments-in-effect", "", &[line, (RELEASE, release), isolated]).unwrap().words()
+    };
+    let (status, said, action) = seen("6.1.0", "2-3");
+    let expected = "isolcpus=managedirq,domain,2-3,: the kernel skips managedirq, which it does \
+                    not know";
+    assert_eq!((status, said.as_str()), (Status::Warn, expected));
+    assert_eq!(action, "boot with isolcpus=managed_irq,domain,2-3");
+    // Kernels before 5.8 take nothing of it.
+    let (status, said, _) = seen("5.4.0", "");
+    let expected = "isolcpus=managedirq,domain,2-3,: not in effect on CPUs 2-3";
+    assert_eq!((status, said.as_str()), (Status::Bad, expected));
+    // Without flags that it knows the kernel isolates from balancing.
+    let files = [(LINE, "isolcpus=managedirq,2-3"), ISOLATED];
+    assert_eq!(found("arguments-agree", "", &files).unwrap().status, Status::Ok);
+}
+
+#[test]
+fn what_begins_with_a_letter_is_a_flag() {
+    let none = ("sys/devices/system/cpu/isolated", "");
+    let finding = found("arguments-in-effect", "", &[(LINE, "isolcpus=all"), none]).unwrap();
+    let expected = "isolcpus=all: the kernel reads 'all' as a flag, and no list of CPUs follows it";
+    assert_eq!((finding.status, finding.found.as_str()), (Status::Bad, expected));
+    let finding = found("arguments-in-effect", "", &[(LINE, "isolcpus=2-3,"), ISOLATED]).unwrap();
+    assert_eq!((finding.status, finding.found.as_str()), (Status::Ok, "isolcpus as given"));
 }
 
 /// It was told to look in dmesg.

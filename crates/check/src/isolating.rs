@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernel's arguments that isolate CPUs.
 
+use super::arguments::flags;
 use super::machine::Machine;
 use plan::CpuId;
 
@@ -20,7 +21,8 @@ pub(crate) fn cpus_of(machine: &Machine<'_>, name: &str) -> Option<Vec<CpuId>> {
 pub(crate) const ISOLATING: [&str; 4] = ["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"];
 
 /// Whether an isolcpus isolates from the scheduler's balancing: with flags, only where `domain` is
-/// one of them.
+/// one of them. Flags that the kernel does not know are none.
 pub(crate) fn is_of_balancing(written: &str) -> bool {
-    !written.contains("managed_irq") && !written.contains("nohz") || written.contains("domain")
+    let flags = flags(written.split_once('=').map_or("", |(_, value)| value));
+    !flags.iter().any(|flag| ["managed_irq", "nohz"].contains(flag)) || flags.contains(&"domain")
 }

@@ -85,5 +85,27 @@ pub(crate) const OF_OTHERS: &str = "
 ";
 /// How more of those begin.
 pub(crate) const OF_OTHERS_BEGIN: [&str; 5] = ["cloud_", "live_", "luks_", "snap", "zfs"];
+/// Names that the kernel compares with the beginning of what is written, and takes what follows for
+/// nothing: those that `__setup` has without `=` (obsolete_checksetup in its init/main.c).
+pub(crate) const OBEYED_BY_BEGINNING: [&str; 18] = [
+    "acpi_irq_nobalance",
+    "clk_ignore_unused",
+    "irqfixup",
+    "irqpoll",
+    "no_console_suspend",
+    "no_timer_check",
+    "noautogroup",
+    "noclflush",
+    "nohibernate",
+    "nohlt",
+    "nohpet",
+    "noirqdebug",
+    "norandmaps",
+    "nosoftlockup",
+    "notsc",
+    "nowatchdog",
+    "pd_ignore_unused",
+    "unknown_nmi_panic",
+];
 /// A flag of isolcpus=, as the kernel looks for it there, and holds it.
 pub(crate) const MANAGED_IRQ_FLAG: &str = "managed_irq,";

@@ -2,7 +2,7 @@
 //! The kernel arguments that keep CPUs for what is to be on time: those that this kernel knows and
 //! was built for. Whatever prints arguments has them from here.
 
-use super::arguments::cpus as cpus_of_argument;
+use super::arguments::{cpus as cpus_of_argument, unknown_flags};
 use super::board::usb_arguments;
 use super::config::KernelConfig;
 use super::isolating::{highest_cpu, is_of_balancing};
@@ -45,15 +45,20 @@ pub struct Recommended {
 /// Whether an argument, as it is written, says what a recommended one does. An `isolcpus=` without
 /// `domain`, or with a flag that the kernel does not know, does not.
 pub fn means_the_same(recommended: &str, written: &str, is_list: bool, highest: CpuId) -> bool {
-    let value = |argument: &str| {
-        argument.split_once('=').map_or_else(String::new, |(_, value)| value.to_owned())
+    let split = |argument: &str| {
+        let (name, value) = argument.split_once('=').unwrap_or((argument, ""));
+        (name.to_owned(), value.to_owned())
     };
-    let cpus = |argument: &str| cpus_of_argument(&value(argument), highest).ok();
+    let cpus = |argument: &str| {
+        let (name, value) = split(argument);
+        cpus_of_argument(&name, &value, highest).ok()
+    };
     if recommended == written {
         return true;
     }
     let isolates = !recommended.starts_with("isolcpus=")
         || is_of_balancing(written)
+            && unknown_flags(&split(written).1).is_empty()
             && (!written.contains("managed_irq") || recommended.contains("managed_irq"));
     is_list && isolates && cpus(written).is_some_and(|written| Some(written) == cpus(recommended))
 }

@@ -9,7 +9,9 @@
 use super::arguments;
 use super::finding::Seen;
 use super::isolating::highest_cpu;
-use super::kernel_arguments::{COMMON, OF_EVERY_KERNEL, OF_OTHERS, OF_OTHERS_BEGIN};
+use super::kernel_arguments::{
+    COMMON, OBEYED_BY_BEGINNING, OF_EVERY_KERNEL, OF_OTHERS, OF_OTHERS_BEGIN,
+};
 use super::machine::Machine;
 use super::preemption::{MODES, is_fixed, knows_mode};
 use super::words::{differ_by, is_one_off, listed};
@@ -142,6 +144,7 @@ fn names_for_kernel<'m>(
         let is_asked = is_name(name)
             && !is_of_others
             && !is_of(OF_EVERY_KERNEL, &plain)
+            && !is_obeyed_with_more(&plain)
             && !OF_IN_EFFECT.contains(&plain.as_str());
         let is_known = known_names().chain(RIGHT_TOO).any(|known| known == plain);
         is_asked.then_some((name, value, is_known))
@@ -194,7 +197,7 @@ fn by_image(machine: &Machine<'_>) -> Option<Seen> {
 
 fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Misspelled> {
     let plain = name.replace('-', "_");
-    if known_names().chain(RIGHT_TOO).any(|known| known == plain) {
+    if known_names().chain(RIGHT_TOO).any(|known| known == plain) || is_obeyed_with_more(&plain) {
         return None;
     }
     let parameters = Parameters::of(machine, &plain);
@@ -208,6 +211,11 @@ fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Mis
     };
     // What this kernel has is no misspelling of what others have.
     wrong.filter(|_| machine.image_holds(&plain) != Some(true))
+}
+
+/// Whether a name is longer than one that the kernel obeys whatever follows it.
+fn is_obeyed_with_more(plain: &str) -> bool {
+    OBEYED_BY_BEGINNING.iter().any(|name| plain.len() > name.len() && plain.starts_with(name))
 }
 
 /// The arguments that recipes use, and common ones.
@@ -332,7 +340,7 @@ impl<'n> Parameters<'n> {
 
 /// Whether a list of CPUs would isolate CPU 0, or cannot be read.
 fn is_harmful(machine: &Machine<'_>, name: &str, value: Option<&str>) -> bool {
-    let list = value.map(|value| arguments::cpus(value, highest_cpu(machine)));
+    let list = value.map(|value| arguments::cpus(name, value, highest_cpu(machine)));
     match name {
         "isolcpus" | "nohz_full" => {
             list.and_then(Result::ok).is_none_or(|cpus| cpus.contains(&CpuId(0)))
@@ -436,6 +444,9 @@ mod tests {
             said("isolcpu isolcpus=1")
         );
         assert_eq!(said("preempt=full idle=poll transparent_hugepage=never quiet"), None);
+        // The kernel obeys these by their beginning, and takes off quotes.
+        assert_eq!(said("nowatchdogs nosoftlockups=0 no-timer-checks \"isolcpus=2-7\""), None);
+        assert_eq!(said("\"isolcpu=1-3\""), said("isolcpu=1-3"));
     }
 
     /// Debian's 6.1 does not know `lazy`, and took its default.

@@ -53,9 +53,11 @@ fn a_name_that_the_image_lacks_is_named() {
         assert_eq!(line(wrong), Some((Status::Warn, found, action.to_owned())));
     }
     // Others read these, or a module that is not loaded.
-    for others in
-        ["splash BOOT_IMAGE=/x rd.break=1 ath9k.nohwcrypt=1 3", "root=/dev/sda ro nohz_full=1"]
-    {
+    for others in [
+        "splash BOOT_IMAGE=/x rd.break=1 ath9k.nohwcrypt=1 3",
+        "root=/dev/sda ro nohz_full=1",
+        "nosoftlockups",
+    ] {
         assert_eq!(line(others), None, "{others}");
     }
 }
