@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether the kernel's arguments about CPUs agree with one another, and what isolation by them
-//! forgets.
+//! Whether the kernel's arguments agree with one another: those about CPUs, what isolation by them
+//! forgets, and those that are there twice.
 
 use super::finding::Seen;
 use super::isolating::{ISOLATING, cpus_of, is_of_balancing};
 use super::machine::Machine;
+use super::preemption::is_fixed;
 use super::recommended::{boot_with, built_with, offloaded, tickless};
 use super::sets::without;
+use super::spelling::takes_value;
 use super::words::{cpu_words, listed};
 use model::{Phrase, phrase};
 use plan::CpuId;
@@ -157,7 +159,45 @@ fn compare_all(
     for_all
 }
 
-/// Arguments that are there again with another list, each with what to do.
+/// Arguments of one value, of which the last counts. Others keep what each of several says
+/// (`tsc=`, `intel_pstate=`, `mce=`, `nmi_watchdog=`, `pcie_aspm=`), or some of it (`idle=`,
+/// `nosmt`).
+const LAST_COUNTS: [&str; 25] = [
+    "amd_pstate",
+    "audit",
+    "clocksource",
+    "cpufreq.default_governor",
+    "cpufreq.off",
+    "cpuidle.off",
+    "dwc_otg.fiq_enable",
+    "dwc_otg.fiq_fsm_enable",
+    "dwc_otg.nak_holdoff",
+    "dwc_otg.speed",
+    "highres",
+    "intel_idle.max_cstate",
+    "mitigations",
+    "nohz",
+    "numa_balancing",
+    "preempt",
+    "processor.max_cstate",
+    "rcupdate.rcu_expedited",
+    "rcupdate.rcu_normal",
+    "rcupdate.rcu_normal_after_boot",
+    "rcutree.kthread_prio",
+    "skew_tick",
+    "transparent_hugepage",
+    "workqueue.power_efficient",
+    "workqueue.unbound_cpus",
+];
+
+/// Whether the last of several such arguments is the one that counts. Where the kernel does not
+/// take its value, an earlier one does, and `arguments-spelled` names it.
+fn is_last_taken(machine: &Machine<'_>, name: &str) -> bool {
+    let value = machine.arguments.value(name).unwrap_or_default();
+    takes_value(machine, name, value) && !(name == "preempt" && is_fixed(machine))
+}
+
+/// Arguments that are there again with another list or value, each with what to do.
 pub fn repeated_arguments(machine: &Machine<'_>) -> Vec<(Phrase, Phrase)> {
     let one = |name: &&str| {
         let others = machine.arguments.passed_over(name);
@@ -172,7 +212,8 @@ pub fn repeated_arguments(machine: &Machine<'_>) -> Vec<(Phrase, Phrase)> {
         };
         Some((found, action))
     };
-    ISOLATING.iter().filter_map(one).collect()
+    let of_one_value = LAST_COUNTS.iter().filter(|name| is_last_taken(machine, name));
+    ISOLATING.iter().chain(of_one_value).filter_map(one).collect()
 }
 
 /// RCU callbacks of isolated CPUs that are not offloaded. What rcu_nocbs= forgets and the kernel

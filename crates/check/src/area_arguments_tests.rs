@@ -236,6 +236,38 @@ fn an_argument_that_is_there_twice_is_named() {
     assert_eq!(seen("isolcpus=2-3 isolcpus=2-3", "2-3").0, Status::Ok);
 }
 
+/// Of those that take one value the last counts, where the kernel takes it.
+#[test]
+fn a_value_that_another_one_replaces_is_named() {
+    let seen = |line: &str| {
+        let files = [(LINE, line), (RELEASE, "6.1.0")];
+        Some(found("arguments-agree", "", &files)?.words())
+    };
+    for (line, name, counts, other) in [
+        ("preempt=full preempt=none", "preempt", "preempt=none", "preempt=full"),
+        ("nohz=on nohz=off", "nohz", "nohz=off", "nohz=on"),
+        (
+            "intel_idle.max_cstate=0 quiet intel_idle.max_cstate=1",
+            "intel_idle.max_cstate",
+            "intel_idle.max_cstate=1",
+            "intel_idle.max_cstate=0",
+        ),
+    ] {
+        let found =
+            format!("{name}= is there more than once: {counts} counts, and {other} does nothing");
+        let action = format!("remove {other} from the kernel's arguments");
+        assert_eq!(seen(line), Some((Status::Warn, found, action)));
+    }
+    for line in [
+        "preempt=full preempt=full",
+        "preempt=full preempt=ful",
+        "tsc=reliable tsc=nowatchdog",
+        "console=tty0 console=ttyS0",
+    ] {
+        assert_eq!(seen(line), None, "{line}");
+    }
+}
+
 /// It was said again to lack irqaffinity=, which was there.
 #[test]
 fn interrupts_that_disagree_are_said_once() {

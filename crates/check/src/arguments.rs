@@ -21,19 +21,18 @@ const HIGHEST: u32 = 65_535;
 const FIRST_COUNTS: [&str; 2] = ["isolcpus", "nohz_full"];
 const FIRST_COUNTS_FROM: (u32, u32) = (4, 15);
 const SKIPS_FLAGS_FROM: (u32, u32) = (5, 8);
+const LISTS_OF_FLAGS_FROM: (u32, u32) = (5, 18);
 
 /// Arguments of the kernel; what follows `--` is for init.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arguments {
     words: Vec<Word>,
-    /// Whether the first of several lists of CPUs to isolate counts.
-    keeps_first: bool,
-    /// Whether a flag of isolcpus= that the kernel does not know leaves the list in effect.
-    skips_flags: bool,
+    /// The kernel's. One that is not known is taken for a newer one.
+    version: Option<(u32, u32)>,
 }
 
 impl Arguments {
-    /// Of a kernel of this version. One whose version is not known is taken for a newer one.
+    /// Of a kernel of this version, where that is known.
     pub(crate) fn of(command_line: &str, version: Option<(u32, u32)>) -> Arguments {
         let mut is_quoted = false;
         let words = command_line.split(|letter: char| {
@@ -41,18 +40,17 @@ impl Arguments {
             !is_quoted && letter.is_ascii_whitespace()
         });
         let words = words.filter(|word| !word.is_empty()).take_while(|word| *word != "--");
-        let is_since = |first| version.is_none_or(|version| version >= first);
-        Arguments {
-            words: words.map(split).collect(),
-            keeps_first: is_since(FIRST_COUNTS_FROM),
-            skips_flags: is_since(SKIPS_FLAGS_FROM),
-        }
+        Arguments { words: words.map(split).collect(), version }
+    }
+
+    fn is_since(&self, first: (u32, u32)) -> bool {
+        self.version.is_none_or(|version| version >= first)
     }
 
     /// That of several such arguments which counts.
     fn that_counts(&self, name: &str) -> Option<&Word> {
         let mut words = self.of_name(name);
-        if self.keeps_first && FIRST_COUNTS.contains(&name) {
+        if self.is_since(FIRST_COUNTS_FROM) && FIRST_COUNTS.contains(&name) {
             words.next()
         } else {
             words.next_back()
@@ -86,10 +84,32 @@ impl Arguments {
         let mut others: Vec<String> = self
             .of_name(name)
             .filter(|word| Some(value_of(word)) != counts)
+            .filter(|word| {
+                let is_added = |counts| self.adds_flags(counts, value_of(word));
+                name != "isolcpus" || !counts.is_some_and(is_added)
+            })
             .map(as_written)
             .collect();
         others.dedup();
         others
+    }
+
+    /// Whether a second isolcpus= has flags that the kernel takes beside those of the first: with
+    /// the same list, or from 5.18 on with another one, which then is for these flags alone.
+    fn adds_flags(&self, first: &str, second: &str) -> bool {
+        let flags = |value| match known_flags(value) {
+            flags if flags.is_empty() => vec!["domain"],
+            flags => flags,
+        };
+        let has = |flag: &&str| flags(first).contains(flag);
+        let cpus = |value| cpus("isolcpus", value, CpuId(HIGHEST)).ok();
+        let (second, cpus_of_second) = (flags(second), cpus(second));
+        let is_taken = cpus(first) == cpus_of_second
+            || self.is_since(LISTS_OF_FLAGS_FROM) && !second.iter().any(has);
+        self.is_since(FIRST_COUNTS_FROM)
+            && cpus_of_second.is_some()
+            && is_taken
+            && !second.iter().all(has)
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
@@ -122,7 +142,10 @@ impl Arguments {
 
     /// Flags of isolcpus= that the kernel does not know and skips.
     pub(crate) fn skipped_flags(&self) -> Vec<&str> {
-        self.value("isolcpus").filter(|_| self.skips_flags).map(unknown_flags).unwrap_or_default()
+        self.value("isolcpus")
+            .filter(|_| self.is_since(SKIPS_FLAGS_FROM))
+            .map(unknown_flags)
+            .unwrap_or_default()
     }
 
     /// Each name, and its value where it has one.
@@ -175,11 +198,16 @@ fn flags_and_list(value: &str) -> Result<(Vec<&str>, &str), Phrase> {
 }
 
 /// The flags of an isolcpus; none where the kernel refuses it.
-pub(crate) fn flags(value: &str) -> Vec<&str> {
+fn flags(value: &str) -> Vec<&str> {
     flags_and_list(value).map(|(flags, _)| flags).unwrap_or_default()
 }
 
-/// Those of the flags of an isolcpus that no kernel knows.
+/// Those of the flags of an isolcpus that kernels know.
+pub(crate) fn known_flags(value: &str) -> Vec<&str> {
+    flags(value).into_iter().filter(|flag| FLAGS.contains(flag)).collect()
+}
+
+/// Those that no kernel knows.
 pub(crate) fn unknown_flags(value: &str) -> Vec<&str> {
     flags(value).into_iter().filter(|flag| !FLAGS.contains(flag)).collect()
 }
@@ -331,6 +359,26 @@ mod tests {
                 "{version:?}"
             );
             assert!(arguments.passed_over("nohz_full").is_empty());
+        }
+    }
+
+    /// Each flag has a list of its own since 5.18; before, all have the same.
+    #[test]
+    fn a_second_isolation_may_add_flags() {
+        for (second, added, added_before) in [
+            ("domain,2-3", true, true),
+            ("2-3", true, true),
+            ("managed_irq,domain,2-3", true, true),
+            ("domain,1-3", true, false),
+            ("managed_irq,domain,1-3", false, false),
+            ("managed_irq,1-3", false, false),
+            ("domain", false, false),
+        ] {
+            let line = format!("isolcpus=managed_irq,2-3 isolcpus={second}");
+            for (version, is_added) in [((6, 1), added), ((5, 4), added_before)] {
+                let passed_over = Arguments::of(&line, Some(version)).passed_over("isolcpus");
+                assert_eq!(passed_over.is_empty(), is_added, "{second} {version:?}");
+            }
         }
     }
 

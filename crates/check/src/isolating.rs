@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The kernel's arguments that isolate CPUs.
 
-use super::arguments::flags;
+use super::arguments::known_flags;
 use super::machine::Machine;
 use plan::CpuId;
 
@@ -23,6 +23,6 @@ pub(crate) const ISOLATING: [&str; 4] = ["isolcpus", "nohz_full", "rcu_nocbs", "
 /// Whether an isolcpus isolates from the scheduler's balancing: with flags, only where `domain` is
 /// one of them. Flags that the kernel does not know are none.
 pub(crate) fn is_of_balancing(written: &str) -> bool {
-    let flags = flags(written.split_once('=').map_or("", |(_, value)| value));
-    !flags.iter().any(|flag| ["managed_irq", "nohz"].contains(flag)) || flags.contains(&"domain")
+    let flags = known_flags(written.split_once('=').map_or("", |(_, value)| value));
+    flags.is_empty() || flags.contains(&"domain")
 }

@@ -378,6 +378,11 @@ fn values_of(machine: &Machine<'_>, plain: &str) -> Option<Vec<String>> {
     Some(words.iter().map(|word| (*word).to_owned()).collect())
 }
 
+/// Whether the kernel takes a value, as far as that is known.
+pub(crate) fn takes_value(machine: &Machine<'_>, name: &str, value: &str) -> bool {
+    value_of(machine, name, value).is_none()
+}
+
 /// A value that is none of those which the kernel takes.
 fn value_of(machine: &Machine<'_>, name: &str, value: &str) -> Option<Misspelled> {
     let plain = name.replace('-', "_");
