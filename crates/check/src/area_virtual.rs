@@ -8,6 +8,7 @@
 use super::board::board;
 use super::finding::{ALL, Check, Seen, check};
 use super::machine::Machine;
+use super::spelling::AVAILABLE_CLOCKS;
 use host::kernel::one_line;
 
 pub(crate) const CHECKS: &[Check] =
@@ -104,9 +105,7 @@ pub(crate) fn hypervisor(machine: &Machine<'_>) -> Option<String> {
     {
         return Some(cloud.to_owned());
     }
-    let clocks = machine
-        .text("sys/devices/system/clocksource/clocksource0/available_clocksource")
-        .unwrap_or_default();
+    let clocks = machine.text(AVAILABLE_CLOCKS).unwrap_or_default();
     let offered = |name: &str| clocks.split_whitespace().any(|clock| clock.starts_with(name));
     if let Some((_, kind)) = VIRTUAL_CLOCKS.into_iter().find(|(name, _)| offered(name)) {
         let tables = if product.is_empty() {
@@ -176,7 +175,7 @@ mod tests {
         finding(&root, "virtual-machine", None).map(|finding| finding.found)
     }
 
-    const CLOCKS: &str = "sys/devices/system/clocksource/clocksource0/available_clocksource";
+    const CLOCKS: &str = super::AVAILABLE_CLOCKS;
     const VENDOR: &str = "sys/class/dmi/id/sys_vendor";
     const PRODUCT: &str = "sys/class/dmi/id/product_name";
     const GUEST: (&str, &str) = ("proc/cpuinfo", "processor : 0\nflags : fpu hypervisor\n");

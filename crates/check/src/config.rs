@@ -105,7 +105,10 @@ impl KernelConfig {
             }
             Some(config) => (config, NO_LINE),
         };
-        config.ok_or_else(|| format!("{source}: {reason}"))
+        config.ok_or_else(|| {
+            let lacking = image::lacks_program(&bytes);
+            format!("{source}: {}", lacking.as_deref().unwrap_or(reason))
+        })
     }
 
     /// The running kernel's, below a root. The kernel's own tools made it, and misspell nothing.

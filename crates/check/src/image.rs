@@ -7,8 +7,10 @@
 
 use host::{HostRoot, regular_file};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::process::{ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 use system::files::read_up_to;
@@ -36,6 +38,24 @@ const COMPRESSIONS: [(&[u8], &[&str]); 5] = [
     (b"BZh9", &["bzip2", "-dcq"]),
     (&[0x5d, 0, 0, 0], &["xz", "-dcq", "--format=lzma"]),
 ];
+/// A program that decompresses a kernel and is not installed.
+#[derive(Debug)]
+pub(crate) struct NotInstalled(pub(crate) &'static str);
+
+impl fmt::Display for NotInstalled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "it takes {} to decompress it, which is not installed", self.0)
+    }
+}
+
+impl std::error::Error for NotInstalled {}
+
+impl NotInstalled {
+    fn package(&self) -> &'static str {
+        if self.0 == "xz" { "xz-utils (on Debian and Ubuntu) or xz" } else { self.0 }
+    }
+}
+
 const NOT_READ: &str = "its kernel is damaged, or compressed otherwise than by gzip, xz, zstd, \
                         lz4, bzip2 or lzma";
 
@@ -107,7 +127,10 @@ fn decompressed(
     let (program, options) =
         found.and_then(|(_, command)| command.split_first()).ok_or_else(not_read)?;
     rights::may_start_programs().map_err(io::Error::other)?;
-    let not_started = |error| io::Error::other(format!("it is decompressed by {program}: {error}"));
+    let not_started = |error: io::Error| match error.kind() {
+        ErrorKind::NotFound => io::Error::other(NotInstalled(program)),
+        _ => io::Error::other(format!("it is decompressed by {program}: {error}")),
+    };
     let mut child = Command::new(program)
         .args(options)
         .stdin(Stdio::piped())
@@ -153,6 +176,40 @@ impl Read for Until {
 
 fn within_limit(left: u64) -> io::Result<()> {
     if left == 0 { Err(ErrorKind::FileTooLarge.into()) } else { Ok(()) }
+}
+
+/// Why what an image's header names is not decompressed, where a program for it is not installed.
+pub(crate) fn lacks_program(image: &[u8]) -> Option<String> {
+    let error = decompressed(&image[payload(image)?], |_| Ok(())).err()?;
+    let program = error.get_ref()?.downcast_ref::<NotInstalled>()?;
+    Some(format!("{program}: install {}", program.package()))
+}
+
+/// Why the running kernel's image was not read.
+pub(crate) struct ImageError {
+    pub(crate) reason: String,
+    pub(crate) remedy: Option<ImageRemedy>,
+}
+
+/// What to do about it.
+pub(crate) enum ImageRemedy {
+    AsRoot,
+    Do(String),
+}
+
+impl ImageError {
+    pub(crate) fn new(source: &str, error: &io::Error) -> ImageError {
+        let program = error.get_ref().and_then(|error| error.downcast_ref::<NotInstalled>());
+        let remedy = match (program, error.kind()) {
+            (Some(program), _) => Some(ImageRemedy::Do(format!("install {}", program.package()))),
+            (None, ErrorKind::PermissionDenied) => Some(ImageRemedy::AsRoot),
+            (None, ErrorKind::UnexpectedEof) => {
+                Some(ImageRemedy::Do("install this kernel's package again".to_owned()))
+            }
+            _ => None,
+        };
+        ImageError { reason: format!("{source}: {error}"), remedy }
+    }
 }
 
 /// How a kernel holds a name.
@@ -277,7 +334,7 @@ impl ImageNames {
     pub(crate) fn of_machine(
         root: &HostRoot,
         names: impl IntoIterator<Item = String>,
-    ) -> Option<Result<ImageNames, String>> {
+    ) -> Option<Result<ImageNames, ImageError>> {
         let text =
             |file| Some(root.text(file).ok()?.trim().to_owned()).filter(|text| !text.is_empty());
         let (release, version) = (text("proc/sys/kernel/osrelease")?, text("proc/version")?);
@@ -294,26 +351,34 @@ impl ImageNames {
             format!("boot/zImage-{release}"),
             format!("boot/bzImage-{release}"),
         ];
-        let path = places.iter().map(|place| root.path(place)).find(|path| path.is_file())?;
+        // What is in a folder that may not be looked into may be there.
+        let may_be_there = |path: &PathBuf| match path.metadata() {
+            Ok(metadata) => metadata.is_file(),
+            Err(error) => error.kind() == ErrorKind::PermissionDenied,
+        };
+        let path = places.iter().map(|place| root.path(place)).find(may_be_there)?;
         let source = path.display().to_string();
         let names = regular_file::opened(&path)
             .and_then(|file| {
                 read_up_to(&file, LARGEST_IMAGE)?.ok_or(ErrorKind::FileTooLarge.into())
             })
             .and_then(|image| ImageNames::from_bytes(&image, &version, names, &source));
-        Some(names.map_err(|error| format!("{source}: {error}")))
+        Some(names.map_err(|error| ImageError::new(&source, &error)))
     }
 
     /// Of an image of the kernel whose `/proc/version` this is.
     ///
     /// # Errors
-    /// When it is another's, when it is damaged, or when nothing here decompresses it.
+    /// When it is another's, when it is empty or damaged, or when nothing here decompresses it.
     pub fn from_bytes(
         image: &[u8],
         version: &str,
         names: impl IntoIterator<Item = String>,
         source: &str,
     ) -> io::Result<ImageNames> {
+        if image.is_empty() {
+            return Err(io::Error::new(ErrorKind::UnexpectedEof, "it is empty"));
+        }
         let banner = format!("{}\n", version.trim());
         let names = names.into_iter().filter(|name| name.len() <= MAX_NAME).take(MAX_NAMES);
         let mut search = Search::new(names.chain([banner.clone()]));

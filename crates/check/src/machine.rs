@@ -5,7 +5,7 @@ use super::arguments::Arguments;
 use super::cgroups;
 use super::config::KernelConfig;
 use super::files::Files;
-use super::image::ImageNames;
+use super::image::{ImageError, ImageNames};
 use super::kernel_arguments::MANAGED_IRQ_FLAG;
 use super::set_apart::SetApart;
 use super::sets::{sorted, without};
@@ -58,7 +58,7 @@ pub struct Machine<'a> {
     set_apart: OnceCell<Option<SetApart>>,
     pub arguments: Arguments,
     config: OnceCell<Result<KernelConfig, String>>,
-    image: OnceCell<Option<Result<ImageNames, String>>>,
+    image: OnceCell<Option<Result<ImageNames, ImageError>>>,
     threads: OnceCell<Vec<Thread>>,
     /// A process that is measured, and is not in its own way.
     program: Option<u32>,
@@ -284,13 +284,12 @@ impl<'a> Machine<'a> {
 
     /// The names of arguments that the running kernel's image holds, or why they are not known;
     /// none where the image is not there. To read it takes some 100 ms.
-    pub(crate) fn image(&self) -> Option<Result<&ImageNames, &str>> {
+    pub(crate) fn image(&self) -> Option<Result<&ImageNames, &ImageError>> {
         let find = || {
             let names = self.arguments.words().map(|(name, _)| name.to_owned());
             ImageNames::of_machine(self.root(), names.chain([MANAGED_IRQ_FLAG.to_owned()]))
         };
-        let image = self.image.get_or_init(find).as_ref()?;
-        Some(image.as_ref().map_err(String::as_str))
+        Some(self.image.get_or_init(find).as_ref()?.as_ref())
     }
 
     #[cfg(test)]

@@ -8,6 +8,8 @@
 
 use super::arguments;
 use super::finding::Seen;
+use super::image::{ImageError, ImageRemedy};
+use super::in_debugfs::as_root;
 use super::isolating::highest_cpu;
 use super::kernel_arguments::{
     COMMON, OBEYED_BY_BEGINNING, OF_EVERY_KERNEL, OF_OTHERS, OF_OTHERS_BEGIN,
@@ -80,7 +82,8 @@ const CLOCKS: [&str; 12] = [
     "refined-jiffies",
     "pit",
 ];
-const AVAILABLE_CLOCKS: &str = "sys/devices/system/clocksource/clocksource0/available_clocksource";
+pub(crate) const AVAILABLE_CLOCKS: &str =
+    "sys/devices/system/clocksource/clocksource0/available_clocksource";
 /// `arguments-in-effect` says where the kernel does not know these.
 const OF_IN_EFFECT: [&str; 3] = ["isolcpus", "nohz_full", "preempt"];
 /// Its value 1 limits USB, and where Ethernet is connected by it that too.
@@ -111,15 +114,24 @@ pub(crate) fn spelling(machine: &Machine<'_>) -> Option<Seen> {
     let mut wrong = misspelled_arguments(machine);
     let are_misspelled = !wrong.is_empty();
     wrong.extend(not_held(machine, &wrong));
+    let unjudged = not_judged(machine, &wrong);
     if wrong.is_empty() {
-        return by_image(machine);
+        return match unjudged {
+            Some((found, Some(action))) => Seen::unknown_until(found, action),
+            Some((found, None)) => Seen::unknown(found),
+            None => by_image(machine),
+        };
     }
-    let (found, actions): (Vec<Phrase>, Vec<Phrase>) = wrong
+    let (mut found, mut actions): (Vec<Phrase>, Vec<Phrase>) = wrong
         .into_iter()
         .map(|Misspelled { written, because, action }| {
             (phrase!("misspelled", written, because), action)
         })
         .unzip();
+    if let Some((unjudged, action)) = unjudged {
+        found.push(unjudged);
+        actions.extend(action);
+    }
     let (found, action) = (Phrase::joined("sentences", found), Phrase::joined("and", actions));
     // A program may read what the kernel does not.
     if are_misspelled { Seen::bad(found, action) } else { Seen::warn(found, action) }
@@ -177,22 +189,37 @@ fn not_held(machine: &Machine<'_>, said: &[Misspelled]) -> Vec<Misspelled> {
     wrong
 }
 
-/// What the image says where nothing is wrong, or why it does not say whether something is.
+/// What the image says where nothing is wrong.
 fn by_image(machine: &Machine<'_>) -> Option<Seen> {
     if machine.is_of_run() {
         return None;
     }
-    let mut names = names_for_kernel(machine).peekable();
-    names.peek()?;
-    match machine.image()? {
-        Ok(image) => {
-            Seen::ok(format!("no name that the kernel's image lacks ({})", image.source()))
-        }
-        Err(reason) => {
-            let (name, ..) = names.find(|(_, _, is_known)| !is_known)?;
-            Seen::unknown(format!("whether this kernel knows {name}: {reason}"))
-        }
+    names_for_kernel(machine).next()?;
+    let image = machine.image()?.ok()?;
+    Seen::ok(format!("no name that the kernel's image lacks ({})", image.source()))
+}
+
+/// Names of which an image that could not be read would say whether the kernel knows them, but for
+/// those that are said already, and what to do about it.
+fn not_judged(machine: &Machine<'_>, said: &[Misspelled]) -> Option<(Phrase, Option<Phrase>)> {
+    if machine.is_of_run() {
+        return None;
     }
+    let is_said = |written: &str| said.iter().any(|one| one.written == written);
+    let mut names: Vec<&str> = names_for_kernel(machine)
+        .filter(|(name, value, is_known)| !is_known && !is_said(&as_argument(name, *value)))
+        .map(|(name, ..)| name)
+        .collect();
+    names.dedup();
+    if names.is_empty() {
+        return None;
+    }
+    let ImageError { reason, remedy } = machine.image()?.err()?;
+    let action = remedy.as_ref().map(|remedy| match remedy {
+        ImageRemedy::AsRoot => as_root(machine.root(), machine.options).into(),
+        ImageRemedy::Do(action) => action.clone().into(),
+    });
+    Some((phrase!("not-judged", names = listed(names), reason = reason.clone()), action))
 }
 
 fn name_of(machine: &Machine<'_>, name: &str, value: Option<&str>) -> Option<Misspelled> {

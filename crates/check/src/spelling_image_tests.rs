@@ -2,12 +2,14 @@
 //! What the image of the running kernel says of its arguments.
 
 use crate::image::tests::{VERSION, bz_image, gzip, kernel};
+use crate::image::{ImageError, ImageRemedy, NotInstalled};
 use crate::one_finding::finding;
 use crate::tests::files::lay;
 use crate::tests::trees::{Shown, laid_out, shown, trees};
 use crate::{CheckOptions, Machine, Status, checks, finding as finding_of};
 use host::HostRoot;
 use std::fs;
+use std::io::{self, ErrorKind};
 use tempfile::TempDir;
 
 /// A machine with this command line and this image.
@@ -99,9 +101,33 @@ fn an_image_that_cannot_be_read_leaves_it_open() {
     for image in [&damaged[..], &other, b"", b"nothing"] {
         let (status, found, _) = said("ofvendor=2", image).unwrap();
         assert_eq!(status, Status::Unknown);
-        assert!(found.starts_with("whether this kernel knows ofvendor: "), "{found}");
+        let begin = "not known whether this kernel knows ofvendor: ";
+        assert!(found.starts_with(begin), "{found}");
         assert_eq!(said("skew_tick=1 rcu_nocbs=1", image), None);
     }
+}
+
+/// One name that is misspelled hid that another could not be judged.
+#[test]
+fn what_is_wrong_and_what_is_unknown_are_both_said() {
+    let (status, found, action) = said("isolcpu=1 ofvendor=2", b"").unwrap();
+    let expected = "isolcpu=1, which looks like isolcpus. not known whether this kernel knows \
+                    ofvendor: /boot/vmlinuz-6.1.0-x: it is empty";
+    assert_eq!((status, found.as_str()), (Status::Bad, expected));
+    let expected = "replace isolcpu=1 by isolcpus=1, or remove it, and install this kernel's \
+                    package again";
+    assert_eq!(action, expected);
+}
+
+#[test]
+fn an_image_that_is_not_read_says_why_and_what_to_do() {
+    let program = NotInstalled("xz");
+    let error = ImageError::new("/boot/x", &io::Error::other(program));
+    assert_eq!(error.reason, "/boot/x: it takes xz to decompress it, which is not installed");
+    let Some(ImageRemedy::Do(action)) = error.remedy else { panic!("{}", error.reason) };
+    assert_eq!(action, "install xz-utils (on Debian and Ubuntu) or xz");
+    let denied = ImageError::new("/boot/x", &ErrorKind::PermissionDenied.into());
+    assert!(matches!(denied.remedy, Some(ImageRemedy::AsRoot)), "{}", denied.reason);
 }
 
 /// Of the tree's names those that are misspelled stay so, and the kernel is asked for the others.
