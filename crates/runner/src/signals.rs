@@ -17,27 +17,27 @@ pub struct Signals(Arc<AtomicUsize>);
 
 impl Signals {
     /// From now on, SIGINT, SIGTERM and SIGHUP (a closed terminal) are remembered instead of ending
-    /// the program.
+    /// the program. What is ignored stays so: under `nohup`, or in the background of a script.
     ///
     /// # Errors
     /// When the system does not let us.
     pub fn catch() -> io::Result<Self> {
-        Self::catch_of(&ASKING)
+        Self::catch_even_ignored(&[])
     }
 
-    /// The same but of those that the process ignores, as SIGHUP under `nohup`.
+    /// The same, as rt-tests' programs do: scripts start those in the background, where SIGINT is
+    /// ignored, and end them by it.
     ///
     /// # Errors
     /// When the system does not let us.
-    pub fn catch_unless_ignored() -> io::Result<Self> {
-        let mut asking = ASKING.to_vec();
-        asking.retain(|(signal, _)| !probe::ignores_signal(*signal));
-        Self::catch_of(&asking)
+    pub fn catch_as_rt_tests() -> io::Result<Self> {
+        Self::catch_even_ignored(&[SIGINT, SIGTERM])
     }
 
-    fn catch_of(asking: &[(i32, &str)]) -> io::Result<Self> {
+    fn catch_even_ignored(always: &[i32]) -> io::Result<Self> {
         let signals = Signals::default();
-        for &(signal, _) in asking {
+        let is_caught = |signal| always.contains(&signal) || !probe::ignores_signal(signal);
+        for (signal, _) in ASKING.into_iter().filter(|(signal, _)| is_caught(*signal)) {
             flag::register_usize(
                 signal,
                 Arc::clone(&signals.0),

@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> CommandResult {
     say!("Each sender will pass {loops} messages of {message} bytes");
     // As rt-tests' hackbench: stopped, it ends with 0 and says the time so far, or with threads it
     // ends by the signal and says nothing more.
-    let signals = (!threads).then(signals::catch).transpose()?;
+    let signals = (!threads).then(signals::catch_as_rt_tests).transpose()?;
     let is_stopped = || signals.as_ref().is_some_and(|signals| signals.caught().is_some());
     let time = benchmark
         .run(&is_stopped)

@@ -9,7 +9,7 @@ use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, Winsize, tcflush,
     tcgetattr, tcsetattr,
 };
-use signal_hook::consts::{SIGSTOP, SIGTSTP};
+use signal_hook::consts::{SIGINT, SIGSTOP, SIGTSTP};
 use signal_hook::low_level::raise;
 use std::io::{self, stdin, stdout};
 use std::panic::{set_hook, take_hook};
@@ -103,9 +103,10 @@ impl Drop for Taken {
     }
 }
 
-/// Ends the run as Ctrl-C does.
+/// Ends the run as Ctrl-C does, also where that one is ignored.
 pub fn interrupt() {
-    let _ = kill_process(getpid(), Signal::INT);
+    let signal = if probe::ignores_signal(SIGINT) { Signal::TERM } else { Signal::INT };
+    let _ = kill_process(getpid(), signal);
 }
 
 /// Handlers are there once, for all the times that a terminal is taken.

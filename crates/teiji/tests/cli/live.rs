@@ -2,8 +2,9 @@
 //! `--live` takes all of a terminal while something runs, and gives it back however that ends.
 
 use crate::support::pty::OnTerminal;
-use crate::support::{MILLISECOND, TestFolder, beside_others, sleep_until, soon};
+use crate::support::{MILLISECOND, TEIJI, TestFolder, beside_others, sleep_until, soon};
 use rustix::process::Signal;
+use std::fs;
 
 const TAKEN: &str = "\x1b[?1049h";
 const GIVEN_BACK: &str = "\x1b[?1049l";
@@ -68,6 +69,31 @@ fn hung_up() {
     let document = place.document("x.teiji");
     assert_eq!((document.text("/state"), document.text("/end/name")), ("stopped", "SIGHUP"));
     place.well("verify x.teiji");
+}
+
+/// Where the shell ignores SIGHUP and SIGINT, the run goes on without its terminal, and `q` ends it.
+#[test]
+fn ignored_signals() {
+    let _turn = beside_others();
+    for key in [Some(b"q"), None] {
+        let place = TestFolder::new();
+        let length = if key.is_some() { "30s" } else { "3s" };
+        let script = format!(
+            "trap '' HUP INT; exec {TEIJI} measure --live -i 1ms -d {length} -o x.teiji"
+        );
+        fs::write(place.join("script"), script).unwrap();
+        let mut terminal = OnTerminal::start_program(&place, "sh", "script");
+        terminal.look_until_shown("Largest latencies");
+        terminal.press(b"\x03");
+        let (code, end) = if let Some(key) = key {
+            terminal.press(key);
+            (terminal.end().0, "stopped")
+        } else {
+            (terminal.close().code, "complete")
+        };
+        let document = place.document("x.teiji");
+        assert_eq!(document.text("/state"), end, "{code:?} {}", document.at("/end"));
+    }
 }
 
 /// The screen is drawn anew in another size, and the keys do what they say.

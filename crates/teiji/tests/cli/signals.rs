@@ -5,8 +5,10 @@
 
 use crate::support::processes::assert_gone;
 use crate::support::pty::OnTerminal;
-use crate::support::{MILLISECOND, SECOND, TestFolder, beside_others, sleep_until, soon};
+use crate::support::{MILLISECOND, SECOND, TEIJI, TestFolder, beside_others, sleep_until, soon};
 use rustix::process::Signal;
+use signal_hook::consts::SIGTERM;
+use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -85,6 +87,46 @@ fn the_terminal_is_closed() {
     assert_eq!(output.code, Some(4), "{output:?}");
     assert_gone(&processes);
     assert_stopped(&place, "SIGHUP");
+}
+
+/// Sends what comes with a closed terminal, and what a script sends, once SIGTERM is caught; the
+/// program ignored both from the start. What it has written after it ended with 0.
+fn ignoring_from_the_start(words: &str) -> String {
+    let place = TestFolder::new();
+    fs::write(place.join("p.toml"), "[measure]\nduration = \"1s\"\n").unwrap();
+    let mut running = place.start_in_shell(&format!("trap '' HUP INT; exec {TEIJI} {words}"));
+    let status = format!("/proc/{}/status", running.pid().as_raw_nonzero());
+    soon("SIGTERM is caught", || {
+        let status = fs::read_to_string(&status).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:\t")).unwrap();
+        u64::from_str_radix(caught, 16).unwrap() & 1 << (SIGTERM - 1) != 0 || !running.runs()
+    });
+    sleep(Duration::from_millis(200));
+    running.signal(Signal::HUP);
+    running.signal(Signal::INT);
+    let output = running.end();
+    assert_eq!(output.code, Some(0), "{words}: {output:?}");
+    output.out
+}
+
+/// Under `nohup`, and in the background of a script, where a shell has SIGINT ignored.
+#[test]
+fn what_was_ignored_from_the_start_ends_nothing() {
+    let _turn = beside_others();
+    for words in ["measure -i 1ms -d 1s -o x.teiji", "run p.toml -o x", "load cpu -d 1s"] {
+        ignoring_from_the_start(words);
+    }
+}
+
+/// Scripts start rt-tests' programs in the background and end them by SIGINT.
+#[test]
+fn what_replaces_rt_tests_heeds_an_ignored_sigint() {
+    let _turn = beside_others();
+    for (words, said) in [("cyclictest -q -D 60", "T: 0 "), ("hackbench -l 99999999", "Time: ")] {
+        let started = Instant::now();
+        let output = ignoring_from_the_start(words);
+        assert!(output.contains(said) && started.elapsed().as_secs() < 30, "{words}: {output}");
+    }
 }
 
 /// Ctrl-C reaches the whole group in the foreground; the loads are none of its business.

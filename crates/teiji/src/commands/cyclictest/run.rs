@@ -90,7 +90,7 @@ pub fn run(settings: &Settings, call: &Call<'_>) -> CommandResult {
         }
     };
     let watcher = Watcher::begin(settings, smis)?;
-    let signals = signals::catch()?;
+    let signals = signals::catch_as_rt_tests()?;
     // There it is blocked: a run that is sent one goes on.
     signal_hook::flag::register(SIGALRM, Arc::default())
         .context("cannot catch signals")

@@ -12,7 +12,7 @@ use crate::commands::run::new_seed;
 use crate::commands::{measure, run_flags};
 use crate::exit::{CommandResult, DONE, Failure, RUN_FAILED};
 use crate::output;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use executor::{SettingError, checked_run};
 use host::HostRoot;
 use plan::{
@@ -175,9 +175,7 @@ pub fn run(root: &HostRoot, args: &Args, options: &TuningOptions) -> CommandResu
     let order = decide(flags, &planned(root, options)?.cpus)?;
     let quantity = quantity(flags.quantity, &order.run)?;
     let signals = Signals::catch(false)?;
-    let of_runner = runner::Signals::catch_unless_ignored()
-        .context("cannot catch signals")
-        .map_err(Failure::run_failed)?;
+    let of_runner = crate::signals::catch()?;
     let mut tuning = Tuning::begin(root)?;
     let mut failed = put_right(&mut tuning)?;
     say_what_stays(&tuning);

@@ -50,7 +50,7 @@ fn a_power_cut_costs_the_last_second_at_most() {
     let place = TestFolder::on_disk();
     let script = "
         \"$TEIJI\" measure -q -i 1ms -d 60s -t 1 -o disk/x.teiji & teiji=$!
-        sleep 4; cut -d' ' -f1 /proc/uptime > cut; cp --sparse=always image copy; kill -INT \
+        sleep 4; cut -d' ' -f1 /proc/uptime > cut; cp --sparse=always image copy; kill \
                   $teiji; wait $teiji || true
         mkdir after; mount -o loop copy after; cp -r after/x.teiji .; umount after";
     let Some(output) = beside_a_disk(&place, script) else { return };

@@ -6,7 +6,7 @@ use super::tuning::{PutBack, harmless};
 use crate::support::machine::{contents, lay_out};
 use crate::support::pty::OnTerminal;
 use crate::support::skipped::{Need, skipped};
-use crate::support::{Output, Running, TEIJI, TestFolder, exclusive, is_root, quiet_cpu, soon};
+use crate::support::{Output, TEIJI, TestFolder, exclusive, is_root, quiet_cpu, soon};
 use rustix::process::Signal;
 use std::fs;
 use std::thread::sleep;
@@ -18,13 +18,6 @@ fn with_laptop() -> TestFolder {
     place
 }
 
-/// A command line of a shell.
-fn shell(place: &TestFolder, script: &str) -> Running {
-    let mut command = place.command("sh");
-    command.args(["-c", script]);
-    Running::start(command)
-}
-
 fn begun(place: &TestFolder) {
     soon("the command runs", || place.join("begun").exists());
 }
@@ -32,12 +25,9 @@ fn begun(place: &TestFolder) {
 /// Sends it, and gives what became of a command that sleeps for a moment.
 fn sent_to_sleep(place: &TestFolder, start: &str, signal: Signal) -> Output {
     let before = contents(&place.join("m"));
-    let running = shell(
-        place,
-        &format!(
-            "{start} {TEIJI} tune --root m --cpus 2-3 -- sh -c 'echo > begun; sleep 1; echo slept'"
-        ),
-    );
+    let running = place.start_in_shell(&format!(
+        "{start} {TEIJI} tune --root m --cpus 2-3 -- sh -c 'echo > begun; sleep 1; echo slept'"
+    ));
     begun(place);
     running.signal(signal);
     let output = running.end();
@@ -67,7 +57,7 @@ fn under_nohup_a_closed_terminal_does_not_end_a_proof() {
         "tune --prove --cpus {} --only statistics-interval --rounds 1 -d 200ms",
         quiet_cpu()
     );
-    let running = shell(&place, &format!("TEIJI_STATE=state exec nohup {TEIJI} {words}"));
+    let running = place.start_in_shell(&format!("TEIJI_STATE=state exec nohup {TEIJI} {words}"));
     soon("a block", || place.join("state/tune-block.teiji").exists());
     running.signal(Signal::HUP);
     let output = running.end();
@@ -95,7 +85,7 @@ fn blocked_signals_are_heard() {
             "exec env --block-signal=HUP,INT,QUIT,TERM,CHLD {TEIJI} tune --root m --cpus 2-3 -- \
              {command}"
         );
-        let running = shell(&place, &script);
+        let running = place.start_in_shell(&script);
         if let Some(signal) = signal {
             begun(&place);
             running.signal(signal);

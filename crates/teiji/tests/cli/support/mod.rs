@@ -220,6 +220,13 @@ impl TestFolder {
         Running::start(command)
     }
 
+    /// Starts a command line of a shell.
+    pub fn start_in_shell(&self, script: &str) -> Running {
+        let mut command = self.command("sh");
+        command.args(["-c", script]);
+        Running::start(command)
+    }
+
     /// Runs the program and expects it to do what it was asked to.
     pub fn well(&self, words: &str) -> Output {
         let output = self.teiji(words);
