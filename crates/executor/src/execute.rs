@@ -121,7 +121,6 @@ impl Execution<'_> {
         differences: &dyn Fn(usize, &Document) -> anyhow::Result<Vec<Difference>>,
     ) -> anyhow::Result<Vec<usize>> {
         self.refuse_another_plan(differences)?;
-        self.folder.remove_nameless()?;
         let mut missing = Vec::new();
         for run in 0..self.runs.len() {
             let path = self.path(run);

@@ -146,20 +146,6 @@ impl ResultsFolder {
         Ok(kept)
     }
 
-    /// Removes recordings that had not got their name when they were cut off: they had not begun to
-    /// measure.
-    pub(crate) fn remove_nameless(&self) -> anyhow::Result<()> {
-        for path in entries(&self.path)? {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let process = name.rsplit_once(".teiji.part-").map(|(_, process)| process);
-            if process.is_some_and(is_number) {
-                fs::remove_dir_all(&path)
-                    .with_context(|| format!("cannot remove {}", path.display()))?;
-            }
-        }
-        Ok(())
-    }
-
     /// The recordings that are here, by the form of their names: `007-....teiji`.
     pub(crate) fn recordings(&self) -> anyhow::Result<Vec<PathBuf>> {
         let is_of_a_plan = |path: &PathBuf| {

@@ -12,6 +12,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use system::files::Lock;
 
 /// The document before it has its name.
 const STAGED: &str = "run.json.new";
@@ -26,6 +27,8 @@ const RESERVE_BYTES: usize = 192 * 1024;
 pub struct Folder {
     path: PathBuf,
     begun: bool,
+    /// Held until it has its name: nobody removes it.
+    unnamed: Option<Lock>,
     /// Files that have been forced to the disk and have not changed since.
     synced: Vec<OsString>,
 }
@@ -47,7 +50,8 @@ impl Folder {
         Ok(folder)
     }
 
-    /// A folder that has not its name yet; it goes again unless it is given one.
+    /// A folder that has not its name yet; it goes again unless it is given one. What calls of the
+    /// same name that were killed have left is removed.
     ///
     /// # Errors
     /// When there is something of that name, or it cannot be made.
@@ -55,9 +59,12 @@ impl Folder {
         if path.symlink_metadata().is_ok() {
             return Err(RecordingError::Exists(path.to_owned()));
         }
-        let part = part_of(path);
+        remove_left_over(path);
+        let part = part_of(path, &std::process::id().to_string());
         fs::create_dir(&part).map_err(RecordingError::io("make the folder", path))?;
-        Ok(Folder { path: part, begun: false, synced: Vec::new() })
+        // Where there are no locks, nothing is ever taken for left over.
+        let unnamed = File::open(&part).ok().filter(|folder| folder.try_lock().is_ok()).map(Lock);
+        Ok(Folder { path: part, begun: false, unnamed, synced: Vec::new() })
     }
 
     /// Writes the document of a run that has ended and both snapshots of the machine, and takes its
@@ -82,6 +89,7 @@ impl Folder {
             Err(error) => Err(RecordingError::io("make the folder", path)(error)),
             Ok(()) => {
                 path.clone_into(&mut self.path);
+                self.unnamed = None;
                 Ok(())
             }
         }
@@ -143,12 +151,7 @@ impl Folder {
         }
         sync(&self.path)?;
         if is_first && !cancelled() {
-            let above = self
-                .path
-                .parent()
-                .filter(|above| !above.as_os_str().is_empty())
-                .unwrap_or(Path::new("."));
-            sync(above)?;
+            sync(above(&self.path))?;
         }
         Ok(())
     }
@@ -253,9 +256,7 @@ pub fn adopt(
     files: &[(&str, &[u8])],
     complete: impl FnOnce(&mut Document),
 ) -> Result<Recorded, RecordingError> {
-    let part = part_of(path);
-    fs::create_dir(&part).map_err(RecordingError::io("make the folder", &part))?;
-    let part = Folder { path: part, begun: false, synced: Vec::new() };
+    let part = Folder::part(path)?;
     let (document, others): (Vec<_>, Vec<_>) =
         files.iter().partition(|(name, _)| *name == DOCUMENT);
     let [(_, document)] = document.as_slice() else {
@@ -281,9 +282,9 @@ const MAX_NAME: usize = 255;
 
 /// Where a recording lies before it has its name. Of a name to which nothing can be added the
 /// middle is left out: names of one folder differ at their ends.
-fn part_of(path: &Path) -> PathBuf {
+fn part_of(path: &Path, process: &str) -> PathBuf {
     let name = path.file_name().unwrap_or_default().as_bytes();
-    let ending = format!(".part-{}", std::process::id());
+    let ending = format!(".part-{process}");
     let left_out = (name.len() + ending.len()).saturating_sub(MAX_NAME);
     let kept = name.len().saturating_sub(left_out) / 2;
     let name =
@@ -291,16 +292,85 @@ fn part_of(path: &Path) -> PathBuf {
     path.with_file_name(OsStr::from_bytes(&name))
 }
 
+/// The folder that it lies in.
+fn above(path: &Path) -> &Path {
+    path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Removes what calls that were killed before this recording had its name have left: no run had
+/// begun, or its samples are still where they were read. What is locked is being made, and what has
+/// samples and a document is whole: it stays.
+fn remove_left_over(path: &Path) {
+    for entry in fs::read_dir(above(path)).into_iter().flatten().flatten() {
+        let (name, left) = (entry.file_name(), entry.path());
+        let name = name.to_string_lossy();
+        let is_of_this = name.rsplit_once(".part-").is_some_and(|(_, process)| {
+            process.bytes().all(|byte| byte.is_ascii_digit())
+                && part_of(path, process).file_name() == left.file_name()
+        });
+        let is_free = || File::open(&left).is_ok_and(|folder| folder.try_lock().is_ok());
+        let is_whole = || {
+            let has_samples = |file: io::Result<fs::DirEntry>| {
+                file.is_ok_and(|file| file.file_name().as_bytes().ends_with(b".arrows"))
+            };
+            let mut files = fs::read_dir(&left).into_iter().flatten();
+            left.join(DOCUMENT).exists() && files.any(has_samples)
+        };
+        if is_of_this
+            && entry.file_type().is_ok_and(|kind| kind.is_dir())
+            && is_free()
+            && !is_whole()
+        {
+            let _ = fs::remove_dir_all(&left);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_killed_call_left_is_removed_and_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("x.teiji");
+        let left = |name: &str, files: &[&str]| {
+            let folder = place.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            files.iter().for_each(|file| fs::write(folder.join(file), "").unwrap());
+        };
+        left("x.teiji.part-1", &["host-before.json", DOCUMENT]);
+        left(&format!("x.teiji.part-{}", std::process::id()), &["samples-0.arrows"]);
+        left("x.teiji.part-3", &["samples-0.arrows", DOCUMENT]);
+        left("x.teiji.part-mine", &[]);
+        left("y.teiji.part-4", &[]);
+        left("x.teiji.part-5", &[]);
+        let held = File::open(place.path().join("x.teiji.part-5")).unwrap();
+        held.try_lock().unwrap();
+        let folder = Folder::part(&path).unwrap();
+        remove_left_over(&path);
+        let names = |of: &Path| {
+            let names = fs::read_dir(of).unwrap().map(|entry| entry.unwrap().file_name());
+            let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        let stay = ["x.teiji.part-3", "x.teiji.part-5", "x.teiji.part-mine", "y.teiji.part-4"];
+        let own = folder.path().file_name().unwrap().to_str().unwrap().to_owned();
+        let mut with_own = [&stay.map(str::to_owned)[..], &[own]].concat();
+        with_own.sort();
+        assert_eq!(names(place.path()), with_own);
+        assert!(names(folder.path()).is_empty());
+        drop(folder);
+        assert_eq!(names(place.path()), stay);
+    }
 
     #[test]
     fn names_that_are_as_long_as_names_can_be() {
         let place = tempfile::tempdir().unwrap();
         for length in [9, 241, 242, 245, 250, 255] {
             let name = format!("{}.teiji", "n".repeat(length - 6));
-            let part = part_of(&place.path().join(&name));
+            let part = part_of(&place.path().join(&name), &std::process::id().to_string());
             fs::create_dir(&part).unwrap();
             assert!(
                 part.display()

@@ -78,9 +78,8 @@ fn ignored_signals() {
     for key in [Some(b"q"), None] {
         let place = TestFolder::new();
         let length = if key.is_some() { "30s" } else { "3s" };
-        let script = format!(
-            "trap '' HUP INT; exec {TEIJI} measure --live -i 1ms -d {length} -o x.teiji"
-        );
+        let script =
+            format!("trap '' HUP INT; exec {TEIJI} measure --live -i 1ms -d {length} -o x.teiji");
         fs::write(place.join("script"), script).unwrap();
         let mut terminal = OnTerminal::start_program(&place, "sh", "script");
         terminal.look_until_shown("Largest latencies");
