@@ -5,13 +5,9 @@
 //! and their JSON Schema in `docs/run.schema.json`. Times of CLOCK_MONOTONIC are ns since boot;
 //! `..._at` are RFC 3339 in UTC. What was not measured is `null` or absent, never 0.
 
-use crate::{
-    Host, Imported, Lab, LoadEvidence, ProbeStatement, RowKind, Thread, Unknown, Warning,
-    WithoutPeriod,
-};
+use crate::{Host, Imported, Lab, LoadEvidence, ProbeStatement, Thread, Warning, WithoutPeriod};
 use plan::{CpuId, Length, Nanos, Run, Scheduling};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// The value of [`Document::format`].
 pub const FORMAT: &str = "teiji-recording";
@@ -111,87 +107,10 @@ pub enum End {
 }
 
 impl Document {
-    /// Whether its threads were to wake at intervals, as far as that is known: of another program
-    /// as its output says.
-    pub fn has_intervals(&self) -> bool {
-        let is_known = || {
-            !self.lacks(Unknown::Interval)
-                && self.threads.iter().all(|thread| thread.interval_ns.0 > 1)
-        };
-        self.probe.is_planned() || self.imported.is_some() && is_known()
-    }
-
     /// The scheduling that was in force: of its threads, or what was asked for while there are
     /// none.
     pub fn scheduling(&self) -> Scheduling {
         self.threads.first().map_or(self.run.scheduling, |thread| thread.scheduling)
-    }
-
-    /// Whether it is an output of another program which leaves this out.
-    pub fn lacks(&self, what: Unknown) -> bool {
-        self.imported.as_ref().is_some_and(|imported| imported.lacks(what))
-    }
-
-    /// How many latencies there are, where that is known: another program may state fewer.
-    pub fn known_count(&self, count: u64) -> Option<u64> {
-        (!self.lacks(Unknown::Count)).then_some(count)
-    }
-
-    /// The interval of a thread, where it has one that is known.
-    pub fn known_interval(&self, thread: &Thread) -> Option<Nanos> {
-        self.has_intervals().then_some(thread.interval_ns)
-    }
-
-    /// The whole as `run.json` has it, but null in each place that has to have something there and
-    /// of which another program's output says nothing.
-    ///
-    /// # Errors
-    /// Never, as with [`crate::document_text`].
-    pub fn without_unknown(&self) -> serde_json::Result<Value> {
-        const OF_INSTRUMENT: [&str; 7] = [
-            "clock_read_ns",
-            "clock_resolution_ns",
-            "dma_latency_held",
-            "memory_locked",
-            "real_time",
-            "ring_slots",
-            "settled_in_ns",
-        ];
-        const OF_RUN: [&str; 6] =
-            ["hold_dma_latency", "length", "overrun_policy", "settle", "sync", "warmup_ns"];
-        let mut shown = serde_json::to_value(self)?;
-        if self.imported.is_none() {
-            return Ok(shown);
-        }
-        let has_interval = self.has_intervals() && !self.lacks(Unknown::Interval);
-        let is_pinned = |thread: &Thread| thread.pinned;
-        clear(&mut shown["instrument"], &OF_INSTRUMENT);
-        let run = &mut shown["run"];
-        clear(run, &OF_RUN);
-        clear_if(!has_interval, run, &["interval_ns", "distance_ns"]);
-        clear_if(self.lacks(Unknown::Scheduling), run, &["scheduling"]);
-        clear_if(self.lacks(Unknown::Load), run, &["loads"]);
-        clear_if(!self.threads.iter().all(is_pinned), run, &["cpus"]);
-        clear_if(self.lacks(Unknown::Start), &mut shown, &["started_at"]);
-        clear_if(self.lacks(Unknown::Load), &mut shown, &["load"]);
-        for (shown, thread) in
-            shown["threads"].as_array_mut().into_iter().flatten().zip(&self.threads)
-        {
-            clear(shown, &["start_ns"]);
-            clear_if(!has_interval, shown, &["interval_ns"]);
-            clear_if(self.lacks(Unknown::Scheduling), shown, &["scheduling"]);
-            clear_if(!thread.pinned, shown, &["cpu"]);
-            for figures in ["latency_ns", "latency_with_skipped_ns"] {
-                clear_if(self.lacks(Unknown::Count), &mut shown[figures], &["count"]);
-                clear_if(self.lacks(Unknown::Minimum), &mut shown[figures], &["min"]);
-            }
-            clear_if(!thread.detail.is_samples(), &mut shown["evidence"], &["samples_lost"]);
-            let has_time = has_interval || self.probe.rows == RowKind::Events;
-            for worst in shown["worst"].as_array_mut().into_iter().flatten() {
-                clear_if(!has_time, worst, &["planned_ns", "since_start_ns"]);
-            }
-        }
-        Ok(shown)
     }
 
     /// How long it was to measure. None where a file was read to its end, which is as long as it
@@ -211,21 +130,6 @@ impl Document {
     /// The rows of which no period is known.
     pub fn without_period(&self) -> WithoutPeriod {
         self.threads.iter().filter_map(|thread| thread.evidence.without_period).sum()
-    }
-}
-
-/// Null in the place of these keys, where they are there.
-fn clear(of: &mut Value, keys: &[&str]) {
-    for key in keys {
-        if let Some(value) = of.get_mut(key) {
-            *value = Value::Null;
-        }
-    }
-}
-
-fn clear_if(is_unknown: bool, of: &mut Value, keys: &[&str]) {
-    if is_unknown {
-        clear(of, keys);
     }
 }
 

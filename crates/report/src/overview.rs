@@ -51,7 +51,7 @@ impl Totals {
 
     /// Adds a thread of a recording.
     pub(crate) fn add(&mut self, document: &Document, thread: &Thread, statistics: &Statistics) {
-        self.activations.merge(&Accounts::from_thread(thread, &document.probe, statistics));
+        self.activations.merge(&Accounts::from_thread(thread, document, statistics));
         self.is_uncounted |= document.lacks(Unknown::Count);
         self.linear.merge(&statistics.linear);
         self.add_latencies(statistics);

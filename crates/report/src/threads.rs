@@ -100,7 +100,7 @@ fn csv(recordings: &[Recorded]) -> String {
             ];
             // What no thread planned has no interval, and another program's may not be known.
             cells.push(text(recorded.document.known_interval(thread).map(|interval| interval.0)));
-            let accounts = Accounts::from_thread(thread, probe, statistics);
+            let accounts = Accounts::from_thread(thread, &recorded.document, statistics);
             cells.extend(accounts.all().into_iter().chain([accounts.lost()]).map(text));
             for of in [Latencies::due(statistics), Latencies::measured(statistics)] {
                 let is_counted = recorded.document.known_count(of.count()).is_some();
@@ -118,7 +118,7 @@ fn csv(recordings: &[Recorded]) -> String {
             cells.extend([
                 text(core.map(format::co_kernel_without_gravity)),
                 text(core.and_then(|core| core.gravity.clone())),
-                recorded.document.load_off_target.to_string(),
+                text(recorded.document.known_off_target()),
                 caveats.clone(),
             ]);
             rows.push(cells);
@@ -167,7 +167,7 @@ impl<'r> Markdown<'r> {
     }
 
     fn counts(&self, of: &Overview<'_>, thread: &Thread, statistics: &Statistics) -> [String; 3] {
-        let accounts = Accounts::from_thread(thread, &of.document().probe, statistics);
+        let accounts = Accounts::from_thread(thread, of.document(), statistics);
         let accounts = accounts.shown(of.document(), Latencies::due(statistics).count());
         let [due, _, late, skipped] = accounts.map(|n| n.map(format::count).or_nothing());
         [due, late, skipped]

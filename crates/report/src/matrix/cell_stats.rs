@@ -53,6 +53,8 @@ pub(super) struct CellStats {
     /// The smallest and the largest CPU use that each load reached, percent, in the loads' order.
     pub(super) reached: Vec<(f64, f64)>,
     pub(super) off_target: bool,
+    /// Whether it is not known of a run what load there was.
+    is_load_unknown: bool,
     /// Samples that were lost, of all its runs.
     lost: u64,
     texts: InEach<Texts>,
@@ -312,6 +314,7 @@ impl CellStats {
             }
         }
         self.off_target |= document.load_off_target;
+        self.is_load_unknown |= document.known_off_target().is_none();
         self.add_caveats(overview, differs);
         true
     }
@@ -464,6 +467,11 @@ impl CellStats {
         parts(self)
             .into_iter()
             .any(|part| is_about(part.map_or_else(|| self.figures(), CellThread::figures)))
+    }
+
+    /// Whether a load was off target, where that is known.
+    pub(super) fn known_off_target(&self) -> Option<bool> {
+        (self.off_target || !self.is_load_unknown).then_some(self.off_target)
     }
 
     /// Samples that were lost; none where nothing is recorded, or where that is not known.

@@ -187,7 +187,7 @@ impl Matrix {
             "max_of_runs_ns": row.stats.maxima,
             "lost": row.samples_lost(),
             "loads_percent": row.reached,
-            "load_off_target": row.off_target,
+            "load_off_target": row.known_off_target(),
             "caveats": row.caveats(),
             "beyond": self.standing(row, Verdict::Fail),
             "inconclusive": self.standing(row, Verdict::NotEnough),

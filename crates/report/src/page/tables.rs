@@ -88,15 +88,15 @@ pub(crate) fn summary(all: &[Overview<'_>], most_rows: usize) -> (Vec<SummaryRec
                 continue;
             }
             shown += 1;
-            let probe = &overview.document().probe;
+            let document = overview.document();
             rows.push(Row {
                 kind: "thread",
                 thread: thread.index,
                 name: tr!(thread_2, thread = thread.index),
-                cpu: cpu_of(probe, thread),
+                cpu: cpu_of(&document.probe, thread),
                 accounts: accounts(
-                    Accounts::from_thread(thread, probe, statistics)
-                        .shown(overview.document(), Latencies::due(statistics).count()),
+                    Accounts::from_thread(thread, document, statistics)
+                        .shown(document, Latencies::due(statistics).count()),
                 ),
                 figures: figures(&Latencies::due(statistics), kind),
             });

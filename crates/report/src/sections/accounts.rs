@@ -19,27 +19,32 @@ pub(crate) struct Accounts {
     /// Whether there could be events, also where none happened.
     has_events: bool,
     lost: u64,
+    /// Whether more may have been lost.
+    may_have_lost: bool,
     is_unknown: bool,
     /// Whether another program measured some of them.
     is_imported: bool,
 }
 
 impl Accounts {
-    /// Of a thread without samples nothing is known.
     pub(crate) fn from_thread(
         thread: &Thread,
-        probe: &ProbeStatement,
+        document: &Document,
         statistics: &Statistics,
     ) -> Accounts {
-        // Of what another program measured only the latencies are known.
-        let is_known = !probe.is_imported() || probe.rows == RowKind::Events;
-        let accounted = Accounted::new(thread, statistics).filter(|_| is_known);
-        Accounts { is_imported: probe.is_imported(), ..Accounts::new(accounted, probe) }
+        let accounted = document.accounted(thread, statistics);
+        let lost = accounted.map_or(thread.evidence.samples_lost, |all| all.lost);
+        Accounts {
+            lost,
+            may_have_lost: !document.knows_lost(thread, lost),
+            is_imported: document.imported.is_some(),
+            ..Accounts::new(accounted, &document.probe)
+        }
     }
 
     fn new(accounted: Option<Accounted>, probe: &ProbeStatement) -> Accounts {
         let Some(Accounted { rows, lost }) = accounted else {
-            return Accounts { is_unknown: true, ..Accounts::default() };
+            return Accounts { is_unknown: true, may_have_lost: true, ..Accounts::default() };
         };
         if probe.rows == RowKind::Events {
             Accounts { events: rows.due, has_events: true, lost, ..Accounts::default() }
@@ -55,7 +60,8 @@ impl Accounts {
             self.planned_rows.into_iter().chain(other.planned_rows).reduce(Rows::and);
         self.events += other.events;
         self.has_events |= other.has_events;
-        self.lost += other.lost;
+        self.lost = self.lost.saturating_add(other.lost);
+        self.may_have_lost |= other.may_have_lost;
         self.is_unknown |= other.is_unknown;
         self.is_imported |= other.is_imported;
     }
@@ -92,9 +98,10 @@ impl Accounts {
         self.known(self.planned.skipped)
     }
 
-    /// Samples that were lost, of activations or events that were due.
+    /// Samples that were lost, of activations or events that were due; at least, where more may
+    /// have been.
     pub(crate) const fn lost(&self) -> Option<u64> {
-        if self.is_unknown || self.is_imported { None } else { Some(self.lost) }
+        if self.may_have_lost && self.lost == 0 { None } else { Some(self.lost) }
     }
 
     pub(crate) const fn of(&self, count: Count) -> Option<u64> {

@@ -209,9 +209,9 @@ fn activations_in(
     let threads = overview.document().threads.iter().zip(&overview.recorded.threads);
     let mut rows: Vec<Vec<String>> = threads
         .map(|(thread, statistics)| {
-            let probe = &overview.document().probe;
-            let mut row = vec![thread.index.to_string(), cpu_of(probe, thread)];
-            let of_thread = Accounts::from_thread(thread, probe, statistics);
+            let document = overview.document();
+            let mut row = vec![thread.index.to_string(), cpu_of(&document.probe, thread)];
+            let of_thread = Accounts::from_thread(thread, document, statistics);
             let measured = Latencies::due(statistics).count();
             row.extend(accounts(overview, &of_thread, measured).into_iter().take(counts));
             row.extend(figures(&Latencies::due(statistics)));

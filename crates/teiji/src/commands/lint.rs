@@ -255,7 +255,6 @@ fn outputs(path: &Path, name: &str) -> anyhow::Result<Vec<Linted>> {
 
 /// What an output shows.
 fn of_output(what: String, document: &Document) -> Linted {
-    let lacks = |unknown| document.imported.as_ref().is_some_and(|of| of.lacks(unknown));
     let english = Language::English;
     let in_words = |warning| {
         let WarningText { message, evidence, .. } = warning_text(warning, english);
@@ -263,25 +262,29 @@ fn of_output(what: String, document: &Document) -> Linted {
     };
     let mut wrong: Vec<String> = document.warnings.iter().map(in_words).collect();
     let threads = &document.threads;
-    if !lacks(Unknown::Scheduling) && threads.iter().any(|of| of.scheduling == Scheduling::OTHER) {
+    if !document.lacks(Unknown::Scheduling)
+        && threads.iter().any(|of| of.scheduling == Scheduling::OTHER)
+    {
         wrong.push("threads of SCHED_OTHER (P: 0) are not real-time".to_owned());
     }
     let interval = threads.first().map(|thread| thread.interval_ns);
-    if !lacks(Unknown::Interval) && threads.iter().any(|of| Some(of.interval_ns) != interval) {
+    if !document.lacks(Unknown::Interval)
+        && threads.iter().any(|of| Some(of.interval_ns) != interval)
+    {
         wrong.push(
             "the threads have different intervals (I:), so their figures are of different numbers \
              of cycles"
                 .to_owned(),
         );
     }
-    if lacks(Unknown::Unit) {
+    if document.lacks(Unknown::Unit) {
         wrong.push("the unit of its values is not stated: ns with -N, µs without".to_owned());
     }
     let has_samples = threads.iter().all(|thread| thread.detail.is_samples());
     let (beyond, of) = threads.iter().fold((0, 0), |(beyond, of), thread| {
         (beyond + beyond_histogram(&thread.histogram_ns.buckets), of + counted(thread))
     });
-    if !has_samples && (beyond > 0 || lacks(Unknown::Beyond)) {
+    if !has_samples && (beyond > 0 || document.lacks(Unknown::Beyond)) {
         let how_many = match beyond {
             0 => "values may".to_owned(),
             _ => format!("{beyond} of {of} values"),

@@ -248,6 +248,11 @@ fn what_an_output_does_not_count_passes_no_limit() {
         csv.lines().nth(row).unwrap().split(',').nth(at.unwrap()).unwrap().to_owned()
     };
     assert_eq!((cell(1, "count"), cell(1, "lost")), ("40".to_owned(), String::new()), "{csv}");
+    let json: Value = serde_json::from_str(&place.well("show rt-app.log --json").out).unwrap();
+    assert!(
+        json["threads"][0]["evidence"]["samples_lost"].is_null(),
+        "nor has its document: {json}"
+    );
     let refused = place.teiji("export hist.txt --as parquet");
     assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{refused:?}");
 }
@@ -361,7 +366,8 @@ fn a_unit_that_nobody_stated_is_said_wherever_there_are_times() {
     assert!(!place.well("show known/hist.txt.teiji").out.contains("unit not stated"));
 }
 
-/// Two were shown, which are as many as have a smallest and a largest.
+/// Two were shown, which are as many as have a smallest and a largest. And no load was off target
+/// where nobody knows of any.
 #[test]
 fn how_many_there_were_is_not_counted_where_no_output_says_it() {
     let place = TestFolder::new();
@@ -394,11 +400,14 @@ fn how_many_there_were_is_not_counted_where_no_output_says_it() {
     };
     let csv = place.well("show all/quiet.txt.teiji --csv").out;
     assert_eq!([cell(&csv, "count"), cell(&csv, "as_measured_count")], ["", ""]);
-    assert_eq!(cell(&csv, "max_ns"), "16656");
+    assert_eq!((cell(&csv, "max_ns"), cell(&csv, "load_off_target")), ("16656".into(), "".into()));
+    assert!(document["load_off_target"].is_null(), "{document}");
     let folder = json("all");
     let one = &folder["combinations"][0];
     assert!(one["n"].is_null() && one["as_measured"]["n"].is_null(), "{one}");
-    assert_eq!(cell(&place.well("show all --csv").out, "n"), "");
+    assert!(one["load_off_target"].is_null(), "{one}");
+    let csv = place.well("show all --csv").out;
+    assert_eq!([cell(&csv, "n"), cell(&csv, "load_off_target")], ["", ""]);
     let table = place.well("show all").out;
     let row = table.lines().find(|line| line.starts_with("quiet.txt")).unwrap();
     assert!(!row.split_whitespace().any(|cell| cell == "2"), "{table}");
