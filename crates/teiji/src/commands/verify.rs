@@ -4,6 +4,7 @@
 use crate::commands::recordings;
 use crate::exit::{CommandResult, DONE, EXCEEDED};
 use crate::output;
+use model::{Detail, Recorded};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -26,15 +27,10 @@ pub fn run(args: &Args) -> CommandResult {
             }
         }
         let differences = recording::verify(&recorded);
-        let samples = recorded.samples();
-        let (path, threads) =
-            (output::path(&recorded.path), output::counted(recorded.threads.len(), "thread"));
+        let path = output::path(&recorded.path);
+        let has_samples = recorded.document.threads.iter().all(|thread| thread.detail.is_samples());
         if differences.is_empty() {
-            let has_samples =
-                recorded.document.threads.iter().all(|thread| thread.detail.is_samples());
-            let what =
-                if has_samples { "samples" } else { "latencies, of which no samples are known," };
-            let text = format!("every figure agrees with its {samples} {what} of {threads}");
+            let text = checked(&recorded);
             let line = format!("{path}: {text}");
             if line.chars().count() <= output::WIDTH {
                 say!("{line}");
@@ -44,7 +40,8 @@ pub fn run(args: &Args) -> CommandResult {
         } else {
             all_well = false;
             let what = if differences.len() == 1 { "figure disagrees" } else { "figures disagree" };
-            say!("{path}: {} {what} with its samples", differences.len());
+            let with = if has_samples { "its samples" } else { "the rest of it" };
+            say!("{path}: {} {what} with {with}", differences.len());
             for difference in differences {
                 say!(
                     "  {}: recorded {}, recomputed {}",
@@ -56,4 +53,21 @@ pub fn run(args: &Args) -> CommandResult {
         }
     }
     Ok(if all_well { DONE } else { EXCEEDED })
+}
+
+/// What was found right. Figures that another program stated can only be ones that its histogram, or
+/// no sample at all, allows.
+fn checked(recorded: &Recorded) -> String {
+    let has = |detail: Detail| recorded.document.threads.iter().any(|of| of.detail == detail);
+    let threads = output::counted(recorded.threads.len(), "thread");
+    let fit = match (has(Detail::Figures), has(Detail::Histogram)) {
+        (true, _) => "are possible ones",
+        (false, true) if recorded.document.imported.is_some() => "fit their histogram",
+        (false, true) => return format!("every figure agrees with its histogram of {threads}"),
+        (false, false) => {
+            let samples = recorded.samples();
+            return format!("every figure agrees with its {samples} samples of {threads}");
+        }
+    };
+    format!("figures of {threads} {fit} (no samples to check them by)")
 }
