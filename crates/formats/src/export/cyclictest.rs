@@ -80,7 +80,7 @@ impl CyclictestFigures {
         bucket.is_none()
     }
 
-    /// Takes the largest and the mean as they are stated where values lie beyond the histogram.
+    /// Takes the largest and the mean as they are stated.
     #[expect(clippy::cast_possible_truncation, reason = "rounded first, saturating")]
     pub(super) fn state(&mut self, max: i64, mean: f64) {
         self.max = max;

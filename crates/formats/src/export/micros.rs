@@ -19,8 +19,7 @@ pub(super) fn figures(source: &Source<'_>) -> Result<Vec<CyclictestFigures>, Exp
             Some(_) => figures.add(bucket(ns)),
             None => drop(figures.add_n(bucket(ns), n)),
         })?;
-        let stated = source.recorded.document.threads[thread].latency_ns;
-        if let Some(stated) = stated.filter(|_| reach.is_some() && figures.overflows > 0) {
+        if let Some(stated) = source.stated(thread) {
             figures.state(bucket(stated.max), stated.mean / 1e3);
         }
         Ok(figures)

@@ -20,6 +20,7 @@ pub use cyclictest::{
 
 use model::{Detail, Quantity, Recorded, RowKind, Unknown};
 use recording::{Recording, RecordingError, each_row};
+use stats::Summary;
 use std::io::{self, BufWriter, Write};
 
 /// A format that recordings are written in.
@@ -241,6 +242,14 @@ impl Source<'_> {
             counted(lost, "lost sample", "lost samples"),
         ];
         counts.into_iter().flatten().collect()
+    }
+
+    /// What another program stated beside the histogram of a thread, whose buckets do not say it
+    /// as exactly.
+    fn stated(&self, thread: usize) -> Option<Summary> {
+        let document = &self.recorded.document;
+        let of = &document.threads[thread];
+        of.latency_ns.filter(|_| document.imported.is_some() && of.detail == Detail::Histogram)
     }
 
     /// Hands over each judged value of a thread, ns, with its row, and how often it was measured.

@@ -2,7 +2,8 @@
 //! `OpenMetrics` text: a classic histogram of each thread, in buckets that double, and gauges.
 
 use super::{ExportError, Source, counted};
-use model::{Detail, Quantity, RowCounts, Thread};
+use model::{Quantity, RowCounts, Thread};
+use stats::Summary;
 use std::io::Write;
 
 /// The upper bound of the first bucket, ns.
@@ -12,6 +13,16 @@ const BUCKETS: usize = 21;
 
 fn bucket(ns: i64) -> usize {
     (0..BUCKETS).find(|bucket| ns <= FIRST_NS << bucket).unwrap_or(BUCKETS)
+}
+
+/// What values come to by their mean.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "rounded first, saturating"
+)]
+fn sum_ns(stated: &Summary) -> i128 {
+    (stated.mean * stated.count as f64).round() as i128
 }
 
 /// The values of one thread.
@@ -34,6 +45,9 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
             counts.sum_ns = counts.sum_ns.saturating_add(of_all);
             counts.early = counts.early.saturating_add(if ns < 0 { n } else { 0 });
         })?;
+        if let Some(stated) = source.stated(place) {
+            counts.sum_ns = sum_ns(&stated);
+        }
     }
     let quantity = match document.probe.quantity {
         Quantity::Latency => "latency",
@@ -65,8 +79,8 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
     let late = |place: usize| Some(planned(place)?.late.to_string());
     let skipped = |place: usize| Some(planned(place)?.skipped.to_string());
     let lost = |place: usize| {
-        (document.threads[place].detail == Detail::Samples)
-            .then(|| source.recorded.threads[place].lost.to_string())
+        let lost = source.recorded.threads[place].lost;
+        document.knows_lost(&document.threads[place], lost).then(|| lost.to_string())
     };
     type Value<'a> = &'a dyn Fn(usize) -> Option<String>;
     let gauges: [(&str, &str, &str, Value<'_>); 4] = [

@@ -429,6 +429,27 @@ fn values_beyond_a_histogram_are_overflows_of_cyclictest() {
     assert_eq!(largest.collect::<Vec<_>>(), [83_000, 3_000]);
 }
 
+/// The mean was that of the buckets.
+#[test]
+fn what_another_program_stated_is_exported() {
+    let recorded =
+        crate::tests::imported(include_str!("../samples/rteval-cyclictest.xml")).remove(0);
+    let means = |document: &Document| -> Vec<f64> {
+        document.threads.iter().map(|thread| thread.latency_ns.unwrap().mean).collect()
+    };
+    assert_eq!(means(&recorded.document), [2_100.0, 1_500.0]);
+    let recording = Recording::from_document(&recorded.path, recorded.document);
+    let json = text(&recording, "cyclictest-json");
+    assert_eq!(means(&crate::tests::imported(&json)[0].document), [2_100.0, 1_500.0]);
+    let histogram = text(&recording, "cyclictest-histogram");
+    assert!(histogram.contains("# Avg Latencies: 00002 00001\n"), "{histogram}");
+    let metrics = text(&recording, "openmetrics");
+    assert!(
+        metrics.contains("_sum{recording=\"night \\\"1\\\"\",thread=\"0\",cpu=\"0\"} 1.26\n"),
+        "{metrics}"
+    );
+}
+
 /// Nobody ran `-i 0` without a priority, and it hangs a machine.
 #[test]
 fn what_is_not_known_is_not_invented() {
