@@ -95,6 +95,7 @@ fn scaled(text: &str) -> Option<i64> {
 /// Reads it.
 pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportError> {
     let mut output = import.output(&BPF, lines.number());
+    output.is_of_unknown_program = true;
     let before = import.before.back().map_or("", |(_, line)| line.trim());
     if !before.is_empty() {
         output.say("line above", before);

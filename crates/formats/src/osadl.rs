@@ -197,6 +197,7 @@ fn put_conditions(dataset: &Dataset, command: &CommandLine, output: &mut Output)
     let Dataset { timestamps, system, processor, kernel, condition, .. } = dataset;
     // When the histogram was written.
     output.ended_at = said(&timestamps.origin);
+    output.load = said(&condition.load);
     output.host.hostname = said(&system.hostname);
     output.host.kernel = said(&kernel.version);
     output.host.kernel_command_line = said(&kernel.cmdline);
@@ -205,11 +206,7 @@ fn put_conditions(dataset: &Dataset, command: &CommandLine, output: &mut Output)
         [&processor.vendor, &processor.model].into_iter().filter_map(said).collect();
     output.host.cpu_model = (!model.is_empty()).then(|| model.join(" "));
     let patches = kernel.patches.as_ref().map(|patches| patches.join(", "));
-    for (what, text) in [
-        ("load", &condition.load),
-        ("processor.clock", &processor.clock),
-        ("kernel.patches", &patches),
-    ] {
+    for (what, text) in [("processor.clock", &processor.clock), ("kernel.patches", &patches)] {
         if let Some(text) = said(text) {
             output.say(what, &text);
         }
@@ -306,7 +303,7 @@ fn pinned(list: &str) -> Option<Vec<CpuId>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{buckets, figures, imported, refused, says};
+    use crate::tests::{buckets, figures, imported, refused};
     use model::Unknown;
 
     const DATASET: &str = include_str!("samples/osadl-rt-dataset.json");
@@ -325,8 +322,8 @@ mod tests {
         let host = &document.host.before;
         assert_eq!(host.hostname.as_deref(), Some("r0s8.osadl.org"));
         assert_eq!(host.cpu_model.as_deref(), Some("Intel Core i5"));
-        assert_eq!(says(document, "load"), "heaavy");
         let source = document.imported.as_ref().unwrap();
+        assert_eq!(source.load.as_deref(), Some("heaavy"));
         assert!(source.lacks(Unknown::Start) && !source.lacks(Unknown::Interval));
         let warnings = format!("{:?}", document.warnings);
         assert!(warnings.contains("core 1: cycles") && warnings.contains("99001 or more"));

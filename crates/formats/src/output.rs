@@ -54,9 +54,15 @@ pub(crate) struct Output {
     pub format: &'static str,
     pub line: u64,
     pub version: Option<String>,
+    /// The program that ran the one that measured, and its version.
+    pub ran_by: Option<String>,
+    /// What load there was, in the words of the output.
+    pub load: Option<String>,
     pub resolution_ns: i64,
     pub interval: Option<Nanos>,
     pub scheduling: Option<Scheduling>,
+    /// Whether the program is not known: its name is that of the output's shape.
+    pub is_of_unknown_program: bool,
     pub is_of_unknown_unit: bool,
     /// Whether the number of samples is not said: what is stated is a lower bound, or nothing.
     pub is_of_unknown_count: bool,
@@ -110,9 +116,12 @@ impl Output {
             format,
             line,
             version: None,
+            ran_by: None,
+            load: None,
             resolution_ns: program.resolution_ns,
             interval: None,
             scheduling: None,
+            is_of_unknown_program: false,
             is_of_unknown_unit: false,
             is_of_unknown_count: false,
             is_of_unknown_min: false,
@@ -432,7 +441,7 @@ impl Output {
                 thread
             })
             .collect();
-        let mut unknown = vec![Unknown::Load];
+        let mut unknown = Vec::new();
         let mut lacks =
             |is_lacking: bool, what: Unknown| unknown.extend(is_lacking.then_some(what));
         let measured = || self.threads.iter();
@@ -447,10 +456,12 @@ impl Output {
             Unknown::Scheduling,
         );
         lacks(self.started_at.is_none(), Unknown::Start);
+        lacks(self.load.is_none(), Unknown::Load);
         lacks(self.is_of_unknown_unit, Unknown::Unit);
         lacks(self.is_of_unknown_count, Unknown::Count);
         lacks(self.may_have_more, Unknown::Beyond);
         lacks(self.is_of_unknown_min, Unknown::Minimum);
+        lacks(self.is_of_unknown_program, Unknown::Program);
         unknown.sort_unstable();
         let interval = |index: usize| threads.get(index).map(|thread| thread.interval_ns);
         let distance = match (interval(0), interval(1)) {
@@ -510,6 +521,8 @@ impl Output {
             imported: Some(Imported {
                 format: self.format.to_owned(),
                 version: self.version.clone(),
+                ran_by: self.ran_by.clone(),
+                load: self.load.clone(),
                 file: file.to_owned(),
                 line: self.line,
                 resolution_ns: self.resolution_ns.max(1),

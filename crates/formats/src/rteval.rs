@@ -57,6 +57,8 @@ struct Summary {
     arch: Option<String>,
     cmdline: Option<String>,
     clocksource: Option<String>,
+    /// What it ran beside the measurements, by name.
+    loads: Vec<String>,
     says: Vec<(String, String)>,
     measurements: Vec<Measurement>,
 }
@@ -111,7 +113,9 @@ pub(crate) fn read(source: &mut dyn BufRead, import: &mut Import<'_>) -> Result<
 
 impl Summary {
     fn put(&self, output: &mut Output) {
-        output.version.clone_from(&self.version);
+        let version = self.version.iter().map(|version| format!(" {version}"));
+        output.ran_by = Some(std::iter::once("rteval".to_owned()).chain(version).collect());
+        output.load = (!self.loads.is_empty()).then(|| self.loads.join(", "));
         output.started_at = match (&self.date, &self.time) {
             (Some(date), Some(time)) => Some(format!("{date}T{time}")),
             (date, _) => date.clone(),
@@ -253,12 +257,16 @@ impl Document {
                     self.summary.says.push(("load_average".to_owned(), average));
                 }
             }
+            ["rteval", "loads", .., "command_line"] => match get("run")?.as_deref() {
+                // It was there, and was not run.
+                Some("0") => self.rename("not_run"),
+                _ => self.summary.loads.extend(get("name")?),
+            },
             ["rteval", "SystemInfo", "uname", "kernel"] => self.summary.is_rt = get("is_RT")?,
             ["rteval", "SystemInfo", "Kernel", "ClockSource", "source"] => {
                 // Only that in use has text that is kept.
                 if get("current")?.is_none_or(|current| current != "1") {
-                    self.path.pop();
-                    self.path.push("available".to_owned());
+                    self.rename("available");
                 }
             }
             ["rteval", "Measurements", name @ ("cyclictest" | "timerlat")]
@@ -275,6 +283,12 @@ impl Document {
             _ => self.start_within(element)?,
         }
         Ok(())
+    }
+
+    /// Has the innermost element that is open under another name.
+    fn rename(&mut self, name: &str) {
+        self.path.pop();
+        self.path.push(name.to_owned());
     }
 
     /// The same within a measurement.
@@ -455,8 +469,20 @@ mod tests {
         );
         assert_eq!(says(document, "load_average"), "18.52");
         assert_eq!(says(document, "abort_report: measured_latency"), "31");
-        assert_eq!(document.imported.as_ref().unwrap().version.as_deref(), Some("3.8"));
+        let imported = document.imported.as_ref().unwrap();
+        assert_eq!(
+            (imported.version.as_deref(), imported.ran_by.as_deref()),
+            (None, Some("rteval 3.8"))
+        );
+        assert_eq!(imported.load.as_deref(), Some("kcompile"));
+        assert!(!imported.lacks(model::Unknown::Load));
         assert_eq!(document.warnings, []);
+    }
+
+    #[test]
+    fn a_load_that_was_not_run_is_none() {
+        let none = CYCLIC.replace("run=\"1\"", "run=\"0\"");
+        assert!(imported(&none)[0].document.lacks(model::Unknown::Load));
     }
 
     #[test]

@@ -18,6 +18,12 @@ pub struct Imported {
     /// The version of the program that measured, where the output says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// The program that ran the one that measured, and its version, where the output is that one's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ran_by: Option<String>,
+    /// What load there was, in the words of the output, where it says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<String>,
     /// The file's name, without its folder.
     pub file: String,
     /// The line at which the output begins, from 1; of a file that has no lines, 1.
@@ -47,7 +53,7 @@ pub enum Unknown {
     Scheduling,
     /// `started_at`.
     Start,
-    /// `run.loads`, which are none.
+    /// What load there was.
     Load,
     /// The unit of the values: they were read as the unit that the program has by default.
     Unit,
@@ -57,6 +63,8 @@ pub enum Unknown {
     Beyond,
     /// `threads[].latency_ns.min`: it was so much at least.
     Minimum,
+    /// Which program measured: `probe.name` and `run.probe` are the name of the output's shape.
+    Program,
 }
 
 /// A line of an output that no key of `run.json` has.
@@ -99,9 +107,9 @@ impl Document {
         self.has_intervals().then_some(thread.interval_ns)
     }
 
-    /// Whether a load was off target, where it is known what loads there were.
+    /// Whether a load was off target, where that was looked at.
     pub fn known_off_target(&self) -> Option<bool> {
-        (!self.lacks(Unknown::Load)).then_some(self.load_off_target)
+        self.imported.is_none().then_some(self.load_off_target)
     }
 
     /// What became of the rows of a thread, as far as that is known: of a thread without samples it
@@ -132,8 +140,15 @@ impl Document {
             "ring_slots",
             "settled_in_ns",
         ];
-        const OF_RUN: [&str; 6] =
-            ["hold_dma_latency", "length", "overrun_policy", "settle", "sync", "warmup_ns"];
+        const OF_RUN: [&str; 7] = [
+            "hold_dma_latency",
+            "length",
+            "loads",
+            "overrun_policy",
+            "settle",
+            "sync",
+            "warmup_ns",
+        ];
         let mut shown = serde_json::to_value(self)?;
         if self.imported.is_none() {
             return Ok(shown);
@@ -145,10 +160,9 @@ impl Document {
         clear(run, &OF_RUN);
         clear_if(!has_interval, run, &["interval_ns", "distance_ns"]);
         clear_if(self.lacks(Unknown::Scheduling), run, &["scheduling"]);
-        clear_if(self.lacks(Unknown::Load), run, &["loads"]);
         clear_if(!self.threads.iter().all(is_pinned), run, &["cpus"]);
         clear_if(self.lacks(Unknown::Start), &mut shown, &["started_at"]);
-        clear_if(self.known_off_target().is_none(), &mut shown, &["load", "load_off_target"]);
+        clear(&mut shown, &["load", "load_off_target"]);
         for (shown, thread) in
             shown["threads"].as_array_mut().into_iter().flatten().zip(&self.threads)
         {

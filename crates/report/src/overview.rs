@@ -227,8 +227,9 @@ impl<'a> Overview<'a> {
         if document.probe.taken_by() != TakenBy::AnotherMachine {
             return None;
         }
-        if document.imported.is_some() {
-            return Some(tr!(load_not_known));
+        if let Some(imported) = &document.imported {
+            let stated = imported.load.as_ref().map(|load| format::clip(load, MAX_NAME));
+            return Some(stated.map_or_else(|| tr!(load_not_known), |load| tr!(load_stated, load)));
         }
         Some(match document.run.probe_settings.get("from").map(String::as_str) {
             None => tr!(taken_elsewhere),

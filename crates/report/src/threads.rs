@@ -113,7 +113,7 @@ fn csv(recordings: &[Recorded]) -> String {
                 let known = at.and_then(|at| recorded.beside.get(place)?.columns.get(at));
                 cells.extend(latencies(known.map(Latencies::measured)));
             }
-            cells.push(columns::probe(&recorded.document));
+            cells.push(columns::probe_without(&recorded.document, ""));
             let core = co_kernel::of(&recorded.document);
             cells.extend([
                 text(core.map(format::co_kernel_without_gravity)),

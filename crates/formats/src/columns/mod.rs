@@ -192,7 +192,7 @@ impl Table {
             if !rows_of.is_empty() {
                 return Err("counts of several threads stand below one another".to_owned());
             }
-            let mut output = import.output(program, begin);
+            let mut output = begun(import, program, begin);
             output.may_have_more = true;
             uses[*bucket] = Use::Bucket(unit_ns);
             for (thread, column) in counts.iter().enumerate() {
@@ -227,7 +227,7 @@ impl Table {
             for (index, (column, unit_ns)) in used.iter().enumerate() {
                 let (output, thread) = if are_threads { (0, index) } else { (index, 0) };
                 if outputs.len() <= output {
-                    outputs.push(import.output(program, begin));
+                    outputs.push(begun(import, program, begin));
                 }
                 if rows_of.is_empty() {
                     put_thread(&mut outputs[output], thread, layout.name(*column))?;
@@ -529,6 +529,13 @@ impl Table {
 fn resolution(unit_ns: i64, decimals: usize) -> i64 {
     let parts = u32::try_from(decimals).ok().and_then(|decimals| 10_i64.checked_pow(decimals));
     parts.map_or(1, |parts| (unit_ns / parts).max(1))
+}
+
+/// A table says nothing of the program that measured.
+fn begun(import: &mut Import<'_>, program: &'static Program, line: u64) -> Output {
+    let mut output = import.output(program, line);
+    output.is_of_unknown_program = true;
+    output
 }
 
 /// Makes a thread of a column.

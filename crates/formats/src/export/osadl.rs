@@ -4,7 +4,6 @@
 
 use super::micros::{BUCKETS, NO_COMMAND_LINE, command_line, figures};
 use super::{CyclictestFigures, ExportError, Source, counted};
-use model::Unknown;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
@@ -21,12 +20,16 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
         processor["clock"] = (khz / 1_000).to_string().into();
     }
     // Its other loads are names of OSADL's own.
-    let is_idle = document.run.loads.is_empty() && !document.lacks(Unknown::Load);
+    let load = match &document.imported {
+        Some(imported) => imported.load.as_deref().unwrap_or_default(),
+        None if document.run.loads.is_empty() => "idle",
+        None => "",
+    };
     let cycles = figures.iter().map(|thread| thread.cycles).max().unwrap_or(0);
     let command = command_line(document);
     // Latencyplot needs the key of the command line, and no other of these.
     let mut condition = json!({
-        "load": if is_idle { "idle" } else { "" }, "cycles": cycles,
+        "load": load, "cycles": cycles,
         "cyclictest": command.as_deref().unwrap_or_default(),
     });
     if document.has_intervals() {
@@ -72,7 +75,7 @@ pub(super) fn write(source: &Source<'_>, out: &mut dyn Write) -> Result<Vec<Stri
     let outside = counted(beyond, "latency", "latencies");
     let limit = figures.first().map_or(BUCKETS, |thread| thread.limit);
     left_out.extend(outside.map(|of| format!("{of} outside of 0 to {} us", limit - 1)));
-    left_out.extend((!is_idle).then(|| "the load".to_owned()));
+    left_out.extend(load.is_empty().then(|| "the load".to_owned()));
     left_out.extend(command.is_none().then(|| NO_COMMAND_LINE.to_owned()));
     Ok(left_out)
 }

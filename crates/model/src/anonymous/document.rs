@@ -55,6 +55,8 @@ impl Anonymiser<'_> {
         let Imported {
             format,
             version,
+            ran_by,
+            load,
             file,
             says,
             line: _,
@@ -62,7 +64,8 @@ impl Anonymiser<'_> {
             passes_over: _,
             unknown: _,
         } = imported;
-        each([format].into_iter().chain(version), |text| self.ours("value", text));
+        each([format].into_iter().chain(version).chain(ran_by), |text| self.ours("value", text));
+        each(load, |text| self.name("value", text));
         *file = self.name("file", file);
         for Said { what, text } in says {
             (*what, *text) = (self.ours("value", what), self.name("value", text));

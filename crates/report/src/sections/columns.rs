@@ -28,7 +28,7 @@ pub(crate) struct Meaning {
 
 /// `cyclic`, `spawn (method fork)`.
 pub(crate) fn probe(document: &Document) -> String {
-    probe_without(document, "")
+    imported::unknown_program(document).unwrap_or_else(|| probe_without(document, ""))
 }
 
 /// The same without this setting.

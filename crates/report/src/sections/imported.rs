@@ -3,7 +3,7 @@
 //! stood, and what it leaves out.
 
 use crate::format;
-use crate::language::{meaning, texts, tr};
+use crate::language::{Text, meaning, texts, tr};
 use model::{Document, Imported, Unknown};
 use plan::Nanos;
 
@@ -12,11 +12,22 @@ const MAX_SAID: usize = 300;
 /// Characters of a name that a file gave.
 const MAX_NAME: usize = 60;
 
-/// `cyclictest 2.40`.
+/// `cyclictest 2.40`, `cyclictest (run by rteval 3.8)`.
 pub(crate) fn program(document: &Document, imported: &Imported) -> String {
     let version = imported.version.iter().map(|version| format!(" {version}"));
-    let name = std::iter::once(document.probe.name.to_string()).chain(version).collect::<String>();
-    format::clip(&name, MAX_NAME)
+    let named = || std::iter::once(document.probe.name.to_string()).chain(version).collect();
+    let program = format::clip(&unknown_program(document).unwrap_or_else(named), MAX_NAME);
+    match &imported.ran_by {
+        Some(runner) => tr!(program_run_by, program, runner = format::clip(runner, MAX_NAME)),
+        None => program,
+    }
+}
+
+/// In the place of a program that the output does not name: `an unknown program (columns)`.
+pub(crate) fn unknown_program(document: &Document) -> Option<String> {
+    document
+        .lacks(Unknown::Program)
+        .then(|| tr!(unknown_program, shape = format::clip(&document.probe.name, MAX_NAME)))
 }
 
 /// Whose output it is, and where it stood.
@@ -35,16 +46,18 @@ pub(crate) fn origin(document: &Document) -> Option<String> {
 pub(crate) fn lacking(document: &Document) -> Option<String> {
     let imported = document.imported.as_ref()?;
     let what = |unknown: &Unknown| match unknown {
-        Unknown::Interval => texts::unknown_interval.said(),
-        Unknown::Scheduling => texts::unknown_scheduling.said(),
-        Unknown::Start => texts::unknown_start.said(),
-        Unknown::Load => texts::unknown_load.said(),
-        Unknown::Unit => texts::unknown_unit.said(),
-        Unknown::Count => texts::unknown_count.said(),
-        Unknown::Beyond => texts::unknown_beyond.said(),
-        Unknown::Minimum => texts::unknown_minimum.said(),
+        Unknown::Interval => Some(texts::unknown_interval),
+        Unknown::Scheduling => Some(texts::unknown_scheduling),
+        Unknown::Start => Some(texts::unknown_start),
+        Unknown::Load => Some(texts::unknown_load),
+        Unknown::Unit => Some(texts::unknown_unit),
+        Unknown::Count => Some(texts::unknown_count),
+        Unknown::Beyond => Some(texts::unknown_beyond),
+        Unknown::Minimum => Some(texts::unknown_minimum),
+        // Said in the place of its name.
+        Unknown::Program => None,
     };
-    let all: Vec<&str> = imported.unknown.iter().map(what).collect();
+    let all: Vec<&str> = imported.unknown.iter().filter_map(what).map(Text::said).collect();
     Some(all.join(texts::comma.said()))
 }
 

@@ -450,3 +450,32 @@ fn a_clean_hwlatdetect_is_a_result() {
     let gated = place.teiji("gate recordings/clean.txt.teiji --limit max<50us");
     assert_eq!(gated.code, Some(3), "{gated:?}");
 }
+
+/// rteval's version was cyclictest's, the load that it says was not known, and the name of a table's
+/// shape was a program's.
+#[test]
+fn who_measured_is_said_as_far_as_it_is_known() {
+    let place = TestFolder::new();
+    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/src/samples");
+    std::fs::copy(format!("{samples}/rteval-cyclictest.xml"), place.join("summary.xml")).unwrap();
+    std::fs::copy(format!("{samples}/bcc-runqlat.txt"), place.join("runqlat.txt")).unwrap();
+    std::fs::write(place.join("column.csv"), "latency_us\n5\n7\n5\n6\n5\n8\n").unwrap();
+    place.well("import summary.xml runqlat.txt column.csv -o all");
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = flat(&place.well("show all/summary.xml.teiji").out);
+    assert!(shown.starts_with("Worst latency 31.0 µs, load: kcompile "), "{shown}");
+    assert!(shown.contains("· Measured by cyclictest (run by rteval 3.8) summary.xml"), "{shown}");
+    for (name, shape) in [("runqlat.txt-3", "bpf-histogram"), ("column.csv", "columns")] {
+        let shown = flat(&place.well(&format!("show all/{name}.teiji")).out);
+        for said in [
+            format!("Measured by an unknown program ({shape}), whose output does not say: "),
+            format!(": an unknown program ({shape}), "),
+        ] {
+            assert!(shown.contains(&said), "{said}: {shown}");
+        }
+        assert!(!shown.contains(&format!(" {shape},")), "{shown}");
+    }
+    place.well("report all/column.csv.teiji --lang ja -o ja.html --md ja.md");
+    let ja = place.read("ja.md");
+    assert!(ja.contains("不明なプログラム(columns)"), "{ja}");
+}
