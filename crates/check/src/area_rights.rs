@@ -263,6 +263,13 @@ fn idle_states(machine: &Machine<'_>) -> Option<Seen> {
     if !machine.root().has_idle_states() {
         return None;
     }
+    // Copied files hold no device.
+    if !machine.root().is_running() {
+        return Seen::unknown_until(
+            "whether /dev/cpu_dma_latency can be held cannot be judged from copied files",
+            "run teiji check on that machine",
+        );
+    }
     if !machine.exists("dev/cpu_dma_latency") {
         return Seen::warn(
             "there is no /dev/cpu_dma_latency",

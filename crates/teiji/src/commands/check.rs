@@ -10,7 +10,7 @@ use check::{
 };
 use plan::{CpuId, CpuList, Nanos, Unit};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(clap::Args)]
@@ -111,7 +111,8 @@ pub fn run(args: &Args) -> CommandResult {
         let tuned = check::cpus_on_time(&root, options.cpus.clone());
         let advice = advice.map(|advice| advice_text(advice.as_ref())).unwrap_or_default();
         let watched = watched.map(|watched| watched_text(&watched)).unwrap_or_default();
-        say!("{}{advice}{watched}", as_text(&options, &findings, &tuned, &args.root));
+        let tune = TuneCommand { cpus: tuned, root: root.is_running().then_some(&args.root) };
+        say!("{}{advice}{watched}", as_text(&options, &findings, &tune));
     }
     let is_bad = findings.iter().any(|finding| finding.status == Status::Bad);
     Ok(if is_bad { BAD } else { DONE })
@@ -140,8 +141,8 @@ const NAME: usize = 28;
 /// Letters that a line has room for beside a name.
 const FOUND: usize = 44;
 
-/// What was found, the worst first. The CPUs are those that `teiji tune` would be asked to tune.
-fn as_text(options: &CheckOptions, findings: &[Finding], tuned: &[CpuId], root: &Path) -> String {
+/// What was found, the worst first.
+fn as_text(options: &CheckOptions, findings: &[Finding], tune: &TuneCommand<'_>) -> String {
     let count = |status| findings.iter().filter(|finding| finding.status == status).count();
     let counts = ORDER.map(|status| format!("{} {}", count(status), status.word())).join(", ");
     let on = options.cpus.as_ref().map(|cpus| format!(", {}", cpu_words(cpus))).unwrap_or_default();
@@ -167,7 +168,8 @@ fn as_text(options: &CheckOptions, findings: &[Finding], tuned: &[CpuId], root: 
         if let Some(action) = &finding.action {
             text += &action_text("Do", &action.to_string());
             if finding.tunable {
-                text += &action_text("Or", &tune_command(finding.id, tuned, root));
+                let label = if tune.root.is_some() { "Or" } else { "Or on that machine" };
+                text += &action_text(label, &tune.for_check(finding.id));
             }
         }
     }
@@ -212,14 +214,23 @@ fn step_text(label: &str, step: &str) -> String {
     }
 }
 
-/// What changes it, on these CPUs.
-fn tune_command(check: &str, cpus: &[CpuId], root: &Path) -> String {
-    let also = if tune::is_tuned_only_when_asked(check) {
-        format!(" --also {check}")
-    } else {
-        String::new()
-    };
-    format!("sudo teiji tune{} --cpus {}{also}", root_flag(root), CpuList::format(cpus))
+/// `teiji tune`, as it would be asked to change what was found.
+struct TuneCommand<'a> {
+    cpus: Vec<CpuId>,
+    /// None: the files are copies, and it is for the machine that they are of.
+    root: Option<&'a PathBuf>,
+}
+
+impl TuneCommand<'_> {
+    fn for_check(&self, check: &str) -> String {
+        let also = if tune::is_tuned_only_when_asked(check) {
+            format!(" --also {check}")
+        } else {
+            String::new()
+        };
+        let root = self.root.map_or_else(String::new, |root| root_flag(root));
+        format!("sudo teiji tune{root} --cpus {}{also}", CpuList::format(&self.cpus))
+    }
 }
 
 /// Beside its name, or below it where one of the two is long.

@@ -59,6 +59,9 @@ fn files_stand_for_another_machine() {
     file("m/proc/cmdline", "isolcpus=1-3 rcu_nocbs=0");
     file("m/sys/devices/system/cpu/online", "0-3");
     file("m/sys/devices/system/cpu/isolated", "1-3");
+    file("m/sys/devices/system/cpu/cpu0/cpuidle/state0/name", "POLL");
+    file("m/proc/sys/vm/swappiness", "60");
+    file("m/proc/sys/kernel/numa_balancing", "1");
     file(
         "config",
         "CONFIG_PREEMPT_RT=y\nCONFIG_HIGH_RES_TIMERS=y\nCONFIG_PROVE_LOCKING=y\n\
@@ -68,6 +71,11 @@ fn files_stand_for_another_machine() {
     assert_eq!(output.code, Some(1), "{output:?}");
     assert!(output.out.contains("rcu_nocbs=0 names CPU 0 and not CPUs 1-3"), "{output:?}");
     assert!(output.out.contains("boot with rcu_nocbs=1-3"), "{output:?}");
+    // Copies hold no device, and are not what is to be changed.
+    assert!(output.out.contains("Or on that machine: sudo teiji tune --cpus 1-3\n"), "{output:?}");
+    let judged = "cannot be judged from copied files";
+    let flat = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains(judged) && !flat.contains("there is no /dev"), "{output:?}");
     let output = place.teiji("check --root m --kernel-config config");
     assert_eq!(output.code, Some(1), "{output:?}");
     assert!(!output.out.contains("rcu_nocbs="), "nothing of the machine: {output:?}");
