@@ -37,3 +37,4 @@ pub use recorder::RowSink;
 pub use rights::{Granted, grant, timeout};
 pub use signals::Signals;
 pub use unrecorded::{Rows, Unrecorded};
+pub use watcher::remove_left_tracing;

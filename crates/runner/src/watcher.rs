@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
-use trace::{Beside, Spike, TraceError, Watch, account, forget_addresses, name_functions};
+use trace::{Beside, Spike, TraceError, Tracefs, Watch, account, forget_addresses, name_functions};
 
 /// Events are read on it.
 const STACK_BYTES: usize = 256 * 1024;
@@ -53,6 +53,12 @@ const MIN_ROWS: u64 = 1_000;
 const TICK_NS: u64 = 10_000_000;
 /// Leaving an idle state takes so much more than the kernel's table says, as the CPU is warmed up.
 const IDLE_SLACK_NS: u64 = 20_000;
+
+/// Removes the tracing that killed processes left, which delays what is measured: how many traces,
+/// or why not. None where none is seen.
+pub fn remove_left_tracing() -> Option<Result<usize, String>> {
+    Some(Tracefs::remove_left()?.map_err(|error| error.to_string()))
+}
 
 /// The thread, until it has ended.
 pub(crate) struct Watcher {

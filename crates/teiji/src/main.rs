@@ -147,6 +147,12 @@ fn main() -> ExitCode {
     };
     if is_to_put_right_first(&cli.verb) && !rights::are_lent() {
         commands::tune::put_right_killed();
+        if matches!(
+            cli.verb,
+            Verb::Measure(_) | Verb::Run(_) | Verb::Check(_) | Verb::Cyclictest(_)
+        ) {
+            commands::tune::remove_left_tracing();
+        }
     }
     let result = match cli.verb {
         Verb::Measure(OnceAsked(args)) => commands::measure::run(*args, started),

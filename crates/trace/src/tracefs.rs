@@ -150,6 +150,19 @@ impl Tracefs {
         journal::recover(&self.root, &self.journals, &self.proc)
     }
 
+    /// Removes what killed processes left, where this process may see it: how many instances. None
+    /// where there are none.
+    ///
+    /// # Errors
+    /// What could not be removed or restored.
+    pub fn remove_left() -> Option<Result<usize, TraceError>> {
+        let tracefs = Tracefs::find().ok()?;
+        let is_left =
+            |name: &String| Owner::of(name).is_some_and(|owner| owner.has_ended(&tracefs.proc));
+        let left = tracefs.instances().iter().filter(|name| is_left(name)).count();
+        (left > 0).then(|| tracefs.recover().map(|()| left))
+    }
+
     /// The names of all instances.
     pub(crate) fn instances(&self) -> Vec<String> {
         let entries = fs::read_dir(self.root.join("instances")).into_iter().flatten().flatten();

@@ -130,6 +130,17 @@ pub fn put_right_killed() {
     }
 }
 
+/// Removes the tracing that a killed call left on this machine, and says so.
+pub fn remove_left_tracing() {
+    let said = match runner::remove_left_tracing() {
+        None => return,
+        Some(Ok(1)) => "note: the trace of a teiji that was killed removed".to_owned(),
+        Some(Ok(count)) => format!("note: {count} traces of teiji that were killed removed"),
+        Some(Err(error)) => format!("note: the trace of a teiji that was killed left: {error}"),
+    };
+    output::complain(&said);
+}
+
 /// The root directory of a machine.
 pub fn host_root(path: &Path) -> Result<HostRoot, Failure> {
     let root = HostRoot::at(path);
