@@ -201,6 +201,10 @@ pub struct Tuning {
     pub(super) journal: Option<Journal>,
     /// Where the journal's settings were changed.
     pub(super) namespaces: Option<Namespaces>,
+    /// The verb that this is for, where it is not `tune`.
+    verb: Option<String>,
+    /// That of the changes in the journal.
+    journals_verb: Option<String>,
 }
 
 /// Whether something is left to put back, or to be forgotten after a reboot.
@@ -237,7 +241,23 @@ impl Tuning {
         let left = journal.as_ref().filter(|journal| journal.is_of_this_boot(root));
         let namespaces =
             left.and_then(|journal| journal.namespaces.clone()).or_else(|| Namespaces::own(root));
-        Ok(Tuning { root: root.clone(), folder, _lock: lock, journal, namespaces })
+        let journals_verb = left.and_then(|journal| journal.verb.clone());
+        Ok(Tuning {
+            root: root.clone(),
+            folder,
+            _lock: lock,
+            journal,
+            namespaces,
+            verb: None,
+            journals_verb,
+        })
+    }
+
+    /// For another verb than `tune`, which is named where its changes are left.
+    #[must_use]
+    pub fn for_verb(mut self, verb: &str) -> Tuning {
+        self.verb = Some(verb.to_owned());
+        self
     }
 
     pub(super) fn journal(&self) -> Option<&Journal> {
@@ -282,6 +302,7 @@ impl Tuning {
             return Err(TuningError::OtherNamespace);
         }
         self.namespaces = own;
+        self.journals_verb.clone_from(&self.verb);
         let earlier = self.journal.take().filter(|journal| journal.is_of_this_boot(&self.root));
         let (mut before, stays) =
             earlier.map(|journal| (journal.entries, journal.stays)).unwrap_or_default();
@@ -365,7 +386,8 @@ impl Tuning {
         stays: &[Entry],
     ) -> io::Result<()> {
         let (entries, stays) = (entries.to_vec(), stays.to_vec());
-        let journal = Journal::new(&self.root, phase, entries, stays, self.namespaces.clone())?;
+        let mut journal = Journal::new(&self.root, phase, entries, stays, self.namespaces.clone())?;
+        journal.verb = self.journals_verb.clone().filter(|_| !journal.entries.is_empty());
         let stored = journal::store(&self.folder, &journal);
         self.journal = Some(journal);
         stored

@@ -234,10 +234,13 @@ pub(crate) fn is_in_use(root: &HostRoot) -> bool {
         Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
         Err(error) if error.kind() == ErrorKind::NotFound => false,
         // Who may not open it reads who holds it.
-        Err(_) => {
-            fs::read_to_string(folder.join(HOLDER)).ok().and_then(|said| alive(&said)).is_some()
-        }
+        Err(_) => holder(root).is_some(),
     }
+}
+
+/// The process that changes settings now, where it has said its number.
+pub(crate) fn holder(root: &HostRoot) -> Option<u32> {
+    alive(&fs::read_to_string(folder(root).join(HOLDER)).ok()?)
 }
 
 #[cfg(test)]

@@ -59,6 +59,9 @@ pub(super) struct Journal {
     pub(super) namespaces: Option<Namespaces>,
     /// Of `entries`. Where there are none: that of what stays.
     pub(super) phase: Phase,
+    /// The verb that changed `entries`, where it is not `tune`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) verb: Option<String>,
     /// What was changed on top of what stays.
     pub(super) entries: Vec<Entry>,
     /// What is changed until somebody undoes it, each file once, with its first value.
@@ -83,6 +86,7 @@ impl Journal {
             booted: time,
             namespaces,
             phase,
+            verb: None,
             entries,
             stays,
         })
@@ -104,6 +108,11 @@ impl Journal {
     /// Whether it is of a process that was killed, unless that process is still at it.
     pub(super) fn is_unfinished(&self, root: &HostRoot) -> bool {
         self.phase == Phase::Unfinished && self.is_of_this_boot(root)
+    }
+
+    /// The command that changed `entries`.
+    pub(super) fn command(&self) -> String {
+        format!("teiji {}", self.verb.as_deref().unwrap_or("tune"))
     }
 
     /// How many settings it says were changed: those that its phase is of.
@@ -224,6 +233,7 @@ mod tests {
             boot_id: "x".to_owned(),
             booted: None,
             namespaces: None,
+            verb: None,
             phase: Phase::Unfinished,
             entries: vec![entry],
             stays: Vec::new(),

@@ -42,6 +42,12 @@ impl Tuning {
 }
 
 impl KilledTuning {
+    /// The command whose changes the journal has, where it may have been killed.
+    pub fn command(root: &HostRoot) -> Option<String> {
+        let journal = journal::load(&folder::folder(root)).ok()??;
+        journal.is_unfinished(root).then(|| journal.command())
+    }
+
     /// Puts back what a killed tuning left, if one did and nobody is at it. A journal from before a
     /// reboot is left to the next tuning.
     pub fn put_right(root: &HostRoot) -> Option<KilledTuning> {

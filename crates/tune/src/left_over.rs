@@ -63,14 +63,17 @@ fn left_over(root: &HostRoot, options: &CheckOptions) -> Option<Finding> {
     Some(match journal.phase {
         Phase::Applied => applied(root, &journal, format!("{changes} by teiji tune")),
         Phase::Left => {
-            not_put_back(root, &journal, format!("{changes} by teiji tune could not be put back"))
+            let command = journal.command();
+            not_put_back(root, &journal, format!("{changes} by {command} could not be put back"))
         }
         Phase::Unfinished if folder::is_in_use(root) => {
-            finding(Status::Ok, format!("{changes} by teiji tune, while its command runs"), None)
+            let while_what = if journal.verb.is_none() { "its command" } else { "it" };
+            let found = format!("{changes} by {}, while {while_what} runs", journal.command());
+            finding(Status::Ok, found, None)
         }
         Phase::Unfinished => finding(
             Status::Warn,
-            format!("teiji tune was cut off: up to {changes} left to undo"),
+            format!("{} was cut off: up to {changes} left to undo", journal.command()),
             Some(UNDO),
         ),
     })

@@ -4,7 +4,7 @@
 use super::change::{Change, TuningPlan};
 use super::proposals::{self, PROPOSALS};
 use super::wanted::{Proposal, Wanted};
-use super::{never, propose_frequency, setting};
+use super::{folder, journal, never, propose_frequency, setting};
 use check::{CheckOptions, Machine};
 use host::HostRoot;
 use model::check_text;
@@ -98,6 +98,22 @@ impl TuningPlan {
             }
         }
         plan
+    }
+
+    /// The process that keeps these CPUs from such idle states until it ends; the empty text where
+    /// its number is not known.
+    pub fn idle_states_held_by(root: &HostRoot, cpus: &[CpuId], first: usize) -> Option<String> {
+        let journal = journal::load(&folder::folder(root)).ok()??;
+        let is_wanted = |file: &str| {
+            cpus.iter()
+                .flat_map(|cpu| propose_frequency::idle_states_from(root, *cpu, first))
+                .any(|wanted| proposals::real_file(root, wanted.file) == file)
+        };
+        let is_held = journal.is_unfinished(root)
+            && journal.entries.iter().any(|entry| is_wanted(&entry.file))
+            && folder::is_in_use(root);
+        let number = || folder::holder(root).map(|process| process.to_string());
+        is_held.then(|| number().unwrap_or_default())
     }
 
     /// Takes what is not so yet. A file that cannot be read is not there to be changed.

@@ -26,20 +26,24 @@ impl IdleStates {
     ) -> Result<Option<IdleStates>, String> {
         let Ok(first) = usize::try_from(deepest.saturating_add(1)) else { return Ok(None) };
         let plan = TuningPlan::without_idle_states(root, cpus, first);
+        let held = |process: String| {
+            format!("{REFUSED}\nProcess {process} of teiji has changed settings: end it first")
+        };
         if plan.changes.is_empty() {
-            return Ok(None);
+            // What another process switched off comes back when that ends.
+            let holder = TuningPlan::idle_states_held_by(root, cpus, first);
+            return holder.map_or(Ok(None), |process| Err(held(process)));
         }
         if are_lent() {
             let why = "the rights of teiji's file are for the priority of its threads alone";
             return Err(format!("{REFUSED}\n{why}: run it as root"));
         }
         let refused = |error: TuningError| match error {
-            TuningError::Held(process) => {
-                format!("{REFUSED}\nProcess {process} of teiji has changed settings: end it first")
-            }
+            TuningError::Held(process) => held(process),
             error => format!("{REFUSED}\n{error}"),
         };
-        let mut limited = IdleStates { tuning: Tuning::begin(root).map_err(refused)? };
+        let tuning = Tuning::begin(root).map_err(refused)?.for_verb("cyclictest");
+        let mut limited = IdleStates { tuning };
         limited.put_back();
         let results = limited.tuning.apply(&plan, false, should_stop).map_err(refused)?;
         for ChangeResult { file, obstacle, .. } in &results {
@@ -72,6 +76,7 @@ impl Drop for IdleStates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use check::CheckOptions;
     use std::fs;
     use std::path::Path;
     use tempfile::TempDir;
@@ -138,7 +143,7 @@ mod tests {
         let cpus = [CpuId(0), CpuId(1)];
         let kill = || {
             let plan = TuningPlan::without_idle_states(&root, &cpus, 1);
-            let mut tuning = Tuning::begin(&root).unwrap();
+            let mut tuning = Tuning::begin(&root).unwrap().for_verb("cyclictest");
             tuning.apply(&plan, false, &|| false).unwrap();
             let why = IdleStates::limit(&root, &cpus, -1, &|| false).err().unwrap();
             let said = format!(
@@ -147,8 +152,20 @@ mod tests {
                 std::process::id()
             );
             assert_eq!(why, said);
+            // These are off already, and would come back during the run.
+            let why = IdleStates::limit(&root, &cpus[1..], 1, &|| false).err();
+            assert_eq!(why, Some(said));
+            assert!(limit(&root, &[1], 2).is_none(), "none is deeper");
+            let found = || {
+                let findings = tune::findings(&root, &CheckOptions::default());
+                findings.into_iter().find(|one| one.id == "tuning").unwrap().found.to_string()
+            };
+            assert_eq!(found(), "3 changes by teiji cyclictest, while it runs");
             drop(tuning);
             assert_eq!(states(dir.path()), "011011");
+            let cut_off = "teiji cyclictest was cut off: up to 3 changes left to undo";
+            assert_eq!(found(), cut_off);
+            assert_eq!(KilledTuning::command(&root).as_deref(), Some("teiji cyclictest"));
         };
         kill();
         let put_right = KilledTuning::put_right(&root);

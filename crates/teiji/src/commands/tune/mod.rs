@@ -125,8 +125,11 @@ fn example_cpus(root: &HostRoot) -> Vec<CpuId> {
 
 /// Puts back what a killed call left on this machine, and says so.
 pub fn put_right_killed() {
-    if let Some(killed) = KilledTuning::put_right(&HostRoot::system()) {
-        output::complain(&text::killed(killed));
+    let root = HostRoot::system();
+    // None where there is no journal, which is nearly always.
+    let Some(command) = KilledTuning::command(&root) else { return };
+    if let Some(killed) = KilledTuning::put_right(&root) {
+        output::complain(&text::killed(killed, &command));
     }
 }
 

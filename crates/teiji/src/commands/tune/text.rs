@@ -88,9 +88,9 @@ pub fn applied(plan: &TuningPlan, results: &[ChangeResult], undo: &str) -> Strin
     }
 }
 
-/// What any call says of one that was killed.
-pub fn killed(killed: KilledTuning) -> String {
-    let of = "of a teiji tune that was killed";
+/// What any call says of a command that was killed.
+pub fn killed(killed: KilledTuning, command: &str) -> String {
+    let of = format!("of a {command} that was killed");
     match killed {
         KilledTuning::PutBack { back, left: 0 } => {
             format!("note: {} {of} put back", settings(back))
