@@ -73,13 +73,46 @@ pub(super) fn read(
 
 /// How a file that begins so is compressed, where that is not read.
 pub(super) fn unread(head: &[u8]) -> Option<&'static str> {
-    const BEGINNINGS: [(&[u8], &str); 4] = [
+    const BEGINNINGS: [(&[u8], &str); 8] = [
         (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz"),
         (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
         (b"PK\x03\x04", "zip"),
         (&[b'7', b'z', 0xbc, 0xaf, 0x27, 0x1c], "7z"),
+        (&[0x04, 0x22, 0x4d, 0x18], "lz4"),
+        (b"LZIP", "lzip"),
+        (b"Rar!\x1a\x07", "rar"),
+        (&[0x1f, 0x9d], "compress (.Z)"),
     ];
     BEGINNINGS.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, name)| *name)
+}
+
+/// What a file looks like in which no output is known that begins so; nothing of a text.
+pub(super) fn looks_like(head: &[u8]) -> &'static str {
+    /// Objects and arrays within one another that a document of any known program may have.
+    const MAX_LEVELS: usize = 128;
+    let first = head.iter().find(|byte| !byte.is_ascii_whitespace());
+    let levels = || {
+        let deeper = |depth: usize, byte: &u8| match byte {
+            b'{' | b'[' => depth + 1,
+            b'}' | b']' => depth.saturating_sub(1),
+            _ => depth,
+        };
+        let depths = head.iter().scan(0, |depth, byte| {
+            *depth = deeper(*depth, byte);
+            Some(*depth)
+        });
+        depths.max().unwrap_or(0)
+    };
+    match first {
+        None => ": it is empty",
+        Some(b'{' | b'[') if levels() > MAX_LEVELS => {
+            ": it looks like JSON with more than 128 levels, which is not read"
+        }
+        Some(b'{' | b'[') => ": it looks like JSON, with keys of no known program",
+        Some(b'<') => ": it looks like XML, and not like rteval's summary.xml",
+        _ if head.contains(&0) => ": it looks like a binary file, and not like samples.raw",
+        _ => "",
+    }
 }
 
 /// What is compressed, and how many bytes of it were taken.
@@ -385,7 +418,43 @@ mod tests {
         let xz = [&[0xfd, b'7', b'z', b'X', b'Z', 0], [7; 90].as_slice()].concat();
         let why = "it is compressed as xz, which is not read: unpack it first";
         assert_eq!(error(&xz), why);
-        assert!(error(b"PK\x03\x04xxxx").contains("zip"));
+        let others: [(&[u8], &str); 3] =
+            [(b"PK\x03\x04xxxx", "zip"), (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"), (b"LZIPx", "lzip")];
+        for (content, how) in others {
+            assert_eq!(error(content), why.replace("xz", how));
+        }
+        let mut of_tar = unpacked();
+        of_tar.truncate(BLOCK);
+        let name = text(&of_tar[..100]);
+        let mut header = of_tar;
+        header[124..136].copy_from_slice(b"00000000006\0");
+        header[156] = b'0';
+        header[148..156].fill(b' ');
+        let sum: u64 = header.iter().map(|byte| u64::from(*byte)).sum();
+        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        let mut block = [0; BLOCK];
+        block[..6].copy_from_slice(&xz[..6]);
+        let tar = [&header[..], &block, &[0; BLOCK], &[0; BLOCK]].concat();
+        assert_eq!(error(&tar), format!("{name}: line 1: {why}"), "a member by its name");
+    }
+
+    /// They were all said to hold nothing that is known.
+    #[test]
+    fn what_is_not_known_is_said_by_its_looks() {
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        for (content, looks) in [
+            (&b" \n\n"[..], "it is empty"),
+            (b"{\"a\": [1]}", "it looks like JSON, with keys of no known program"),
+            (deep.as_bytes(), "it looks like JSON with more than 128 levels, which is not read"),
+            (
+                b"<?xml version=\"1.0\"?><html/>",
+                "it looks like XML, and not like rteval's summary.xml",
+            ),
+            (&[7, 0, 0, 0, 1], "it looks like a binary file, and not like samples.raw"),
+        ] {
+            assert_eq!(error(content), format!("no output of a known format is in it: {looks}"));
+        }
+        assert_eq!(error(b"Nothing.\n"), "no output of a known format is in it");
     }
 
     #[test]

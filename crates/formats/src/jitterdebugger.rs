@@ -312,13 +312,11 @@ fn record(bytes: &[u8; RECORD]) -> Option<Sample> {
     Some(Sample { thread, time: time_ns(number(4)?, number(12)?)?, value: number(20)? })
 }
 
-/// Whether it is samples.raw: whole records, whose times and threads are possible.
+/// Whether it is samples.raw: records whose times and threads are possible. The last may be cut off.
 pub(crate) fn is_raw(head: &[u8]) -> bool {
-    let (records, rest) = head.as_chunks::<RECORD>();
-    let is_whole = rest.is_empty() || head.len() >= super::BUFFER;
+    let (records, _) = head.as_chunks::<RECORD>();
     let mut last: BTreeMap<u64, i64> = BTreeMap::new();
-    is_whole
-        && records.len() >= 2
+    records.len() >= 2
         && records.iter().all(|bytes| {
             record(bytes).is_some_and(|Sample { thread, time, value }| {
                 let before = last.insert(thread, time).unwrap_or(1);
@@ -448,10 +446,11 @@ mod tests {
     fn what_is_not_raw_is_not_known() {
         assert!(is_raw(RAW));
         let cut = &RAW[..RAW.len() - 1];
-        assert!(!is_raw(cut), "it is cut off");
         let forced = ImportOptions { format: crate::format("jitterdebugger-raw"), unit_ns: None };
-        let why = of_file(cut, forced).unwrap_err().to_string();
-        assert_eq!(why, format!("byte {}: the last sample is cut off", RAW.len() - RECORD));
+        for options in [ImportOptions::default(), forced] {
+            let why = of_file(cut, options).unwrap_err().to_string();
+            assert_eq!(why, format!("byte {}: the last sample is cut off", RAW.len() - RECORD));
+        }
         assert!(!is_raw(&RAW[..RECORD]), "one record is too few to be sure");
         assert!(!is_raw(&[0; 560]));
         assert!(!is_raw(&[b' '; 560]));

@@ -336,7 +336,7 @@ pub(crate) struct Import<'a> {
     begun: usize,
     found: Vec<FoundOutput>,
     /// Where the first output without any latency is, and why it has none.
-    passed_over: Option<(u64, String)>,
+    passed_over: Option<ImportError>,
 }
 
 impl Import<'_> {
@@ -391,7 +391,11 @@ impl Import<'_> {
     /// Passes over an output that begins at this line and holds no latency. Why is said if there is
     /// nothing else in the file.
     pub(crate) fn pass_over(&mut self, line: u64, why: impl Into<String>) {
-        self.passed_over.get_or_insert_with(|| (line, why.into()));
+        let error = ImportError::at(line, why);
+        self.passed_over.get_or_insert_with(|| match &self.member {
+            Some(member) => ImportError::Member { member: member.clone(), error: error.into() },
+            None => error,
+        });
     }
 
     /// The command line of a program that stands just before its output at this line, as after the
@@ -471,14 +475,18 @@ fn import_from_to(
         found: Vec::new(),
         passed_over: None,
     };
+    let looks_like = archive::looks_like(head(source)?);
     import_from(source, &mut import)?;
     if import.found.is_empty() {
-        return Err(match import.passed_over {
-            Some((line, why)) => ImportError::at(line, why),
-            None => ImportError::Nothing(nothing_known(options.format)),
-        });
+        let nothing = || ImportError::Nothing(nothing_known(options.format) + looks_like);
+        return Err(import.passed_over.unwrap_or_else(nothing));
     }
     Ok(import.found)
+}
+
+/// The first bytes of it.
+fn head(source: &mut dyn BufRead) -> Result<&[u8], ImportError> {
+    source.fill_buf().map_err(|error| ImportError::Whole(error.to_string()))
 }
 
 fn nothing_known(format: Option<&Format>) -> String {
@@ -542,7 +550,7 @@ pub(crate) fn import_from(
 /// Reads the outputs in it, but for the end of one that may be drawn again.
 fn read_outputs(source: &mut dyn BufRead, import: &mut Import<'_>) -> Result<(), ImportError> {
     let wanted = import.options.format;
-    let head = source.fill_buf().map_err(|error| ImportError::Whole(error.to_string()))?;
+    let head = head(source)?;
     if let Some(kind) = archive::kind(head) {
         return archive::read(kind, source, import);
     }

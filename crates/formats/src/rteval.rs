@@ -41,7 +41,14 @@ pub(crate) fn is(head: &[u8]) -> bool {
         Some(rest) => rest.split_once("?>").map_or("", |(_, rest)| rest),
         None => text,
     };
-    text.trim_start().strip_prefix("<rteval").is_some_and(|rest| rest.starts_with([' ', '>', '\n']))
+    // What a document type says is passed over here, and refused when the document is read.
+    let text = match text.trim_start() {
+        typed if typed.starts_with("<!DOCTYPE") => {
+            typed.find("<rteval").map_or("", |at| &typed[at..])
+        }
+        text => text,
+    };
+    text.strip_prefix("<rteval").is_some_and(|rest| rest.starts_with([' ', '>', '\n']))
 }
 
 /// What the document says of the run.
@@ -227,7 +234,8 @@ impl Document {
                     document.text.push(letter);
                 }
                 Event::DocType(_) => {
-                    return Err(error("a document type is not read".to_owned()));
+                    let why = "a document type (DOCTYPE) is not read: it may name other files";
+                    return Err(error(why.to_owned()));
                 }
                 Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
                 Event::Eof if document.path.is_empty() => return Ok(document.summary),
@@ -509,10 +517,13 @@ mod tests {
     fn what_is_hostile_is_refused() {
         assert_eq!(
             refused(&CYCLIC.replacen("<rteval", "<!DOCTYPE r [<!ENTITY a \"b\">]><rteval", 1)),
-            "no output of a known format is in it"
+            "byte 39: a document type (DOCTYPE) is not read: it may name other files"
         );
         let inner = CYCLIC.replacen("<run_info", "<!DOCTYPE r [<!ENTITY a \"b\">]><run_info", 1);
-        assert_eq!(refused(&inner), "byte 64: a document type is not read");
+        assert_eq!(
+            refused(&inner),
+            "byte 64: a document type (DOCTYPE) is not read: it may name other files"
+        );
         assert_eq!(
             refused(&CYCLIC.replace("&lt;", "&lol;")),
             "byte 432: entities are not expanded"
