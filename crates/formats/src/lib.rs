@@ -227,7 +227,7 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "linuxcnc",
-        what: "LinuxCNC's latency-histogram --nox, which says too little to be read",
+        what: "LinuxCNC's latency-histogram --nox: extremes and standard deviation",
         reads: Reads::Lines { begins: linuxcnc::begins, read: linuxcnc::read },
     },
     Format {

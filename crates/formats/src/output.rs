@@ -68,6 +68,8 @@ pub(crate) struct Output {
     pub is_of_unknown_count: bool,
     /// Whether the minimum is not said: what is stated is a lower bound.
     pub is_of_unknown_min: bool,
+    /// Whether no mean is said.
+    pub is_of_unknown_mean: bool,
     /// Whether there may be values beyond the histogram that are not said.
     pub may_have_more: bool,
     /// Whether the program measured, and nothing was above its threshold.
@@ -125,6 +127,7 @@ impl Output {
             is_of_unknown_unit: false,
             is_of_unknown_count: false,
             is_of_unknown_min: false,
+            is_of_unknown_mean: false,
             may_have_more: false,
             found_nothing: false,
             probe_settings: plan::ProbeSettings::new(),
@@ -360,7 +363,8 @@ impl Output {
     /// stated, where buckets do not contradict it. Buckets are put in order meanwhile.
     fn figures(&mut self, index: usize) -> Result<Option<Summary>, ImportError> {
         let (line, resolution) = (self.line, self.resolution_ns);
-        let is_of_unknown_count = self.is_of_unknown_count;
+        let (is_of_unknown_count, is_of_unknown_mean) =
+            (self.is_of_unknown_count, self.is_of_unknown_mean);
         let thread = &mut self.threads[index];
         let stated = thread.stated;
         let within = |ns: Option<i64>| ns.is_none_or(|ns| (-MAX_NS..=MAX_NS).contains(&ns));
@@ -383,7 +387,9 @@ impl Output {
                 );
                 return Err(ImportError::at(line, why));
             };
-            let Some(mean) = stated.mean else {
+            // In the place of one that is not known: any that lies between them.
+            let between = || is_of_unknown_mean.then_some((min as f64 + max as f64) / 2.0);
+            let Some(mean) = stated.mean.or_else(between) else {
                 return Err(ImportError::at(line, format!("thread {index}: there is no mean")));
             };
             if min > max
@@ -461,6 +467,7 @@ impl Output {
         lacks(self.is_of_unknown_count, Unknown::Count);
         lacks(self.may_have_more, Unknown::Beyond);
         lacks(self.is_of_unknown_min, Unknown::Minimum);
+        lacks(self.is_of_unknown_mean, Unknown::Mean);
         lacks(self.is_of_unknown_program, Unknown::Program);
         unknown.sort_unstable();
         let interval = |index: usize| threads.get(index).map(|thread| thread.interval_ns);

@@ -343,8 +343,12 @@ fn worst(examined: &Examined, of: Figure) -> Result<(f64, usize), Seen> {
     let judged = || examined.analyses.iter().map(|analysis| &analysis.statistics);
     match of {
         Figure::Max => worst_of(judged(), |summary| Some(summary.max as f64)),
+        Figure::Mean if examined.recorded.document.lacks(Unknown::Mean) => Err(Seen::Unknown),
         Figure::Mean => worst_of(judged(), |summary| Some(summary.mean)),
         Figure::Sd => worst_of(examined.statistics().iter(), |summary| summary.sd),
+        Figure::PeakToPeak if examined.recorded.document.lacks(Unknown::Minimum) => {
+            Err(Seen::Unknown)
+        }
         Figure::PeakToPeak => worst_of(examined.statistics().iter(), |summary| {
             Some(summary.max.saturating_sub(summary.min) as f64)
         }),

@@ -63,6 +63,8 @@ pub enum Unknown {
     Beyond,
     /// `threads[].latency_ns.min`: it was so much at least.
     Minimum,
+    /// `threads[].latency_ns.mean`, which says nothing.
+    Mean,
     /// Which program measured: `probe.name` and `run.probe` are the name of the output's shape.
     Program,
 }
@@ -173,6 +175,7 @@ impl Document {
             for figures in ["latency_ns", "latency_with_skipped_ns"] {
                 clear_if(self.lacks(Unknown::Count), &mut shown[figures], &["count"]);
                 clear_if(self.lacks(Unknown::Minimum), &mut shown[figures], &["min"]);
+                clear_if(self.lacks(Unknown::Mean), &mut shown[figures], &["mean"]);
             }
             let knows_lost = self.knows_lost(thread, thread.evidence.samples_lost);
             clear_if(!knows_lost, &mut shown["evidence"], &["samples_lost"]);

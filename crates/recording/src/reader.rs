@@ -304,7 +304,13 @@ impl ThreadSamples<'_> {
 
     /// Figures without those that the output of another program does not state.
     fn as_known(&self, statistics: Statistics) -> Statistics {
-        if self.document().lacks(Unknown::Minimum) { statistics.without_min() } else { statistics }
+        let forgotten: [(Unknown, fn(Statistics) -> Statistics); 3] = [
+            (Unknown::Minimum, Statistics::without_min),
+            (Unknown::Mean, Statistics::without_mean),
+            (Unknown::Count, Statistics::without_count),
+        ];
+        let forgotten = forgotten.iter().filter(|(what, _)| self.document().lacks(*what));
+        forgotten.fold(statistics, |statistics, (_, without)| without(statistics))
     }
 
     /// Opens one of the columns that the probe states.

@@ -15,6 +15,9 @@ pub struct Moments {
     /// Whether the smallest and the mean are upper bounds.
     is_min_at_most: bool,
     is_mean_at_most: bool,
+    is_mean_unknown: bool,
+    /// Whether there may be more values: with others nobody knows what their mean is.
+    is_count_unknown: bool,
 }
 
 impl Default for Moments {
@@ -27,6 +30,8 @@ impl Default for Moments {
             squares: 0,
             is_min_at_most: false,
             is_mean_at_most: false,
+            is_mean_unknown: false,
+            is_count_unknown: false,
         }
     }
 }
@@ -55,6 +60,16 @@ impl Moments {
         if self.count > 0 {
             self.min = UNKNOWN_MIN;
         }
+    }
+
+    /// The mean is not known.
+    pub(crate) fn forget_mean(&mut self) {
+        self.is_mean_unknown = true;
+    }
+
+    /// It is not known how many there are.
+    pub(crate) fn forget_count(&mut self) {
+        self.is_count_unknown = true;
     }
 
     /// Says whether the smallest and the mean are upper bounds.
@@ -118,6 +133,9 @@ impl Moments {
 
     /// Adds what another has seen.
     pub fn merge(&mut self, other: &Moments) {
+        let are_both = self.count > 0 && other.count > 0;
+        self.is_count_unknown |= other.is_count_unknown;
+        self.is_mean_unknown |= other.is_mean_unknown || are_both && self.is_count_unknown;
         self.count = self.count.saturating_add(other.count);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
@@ -166,7 +184,7 @@ impl Moments {
         reason = "a mean is a rounded figure; the sum before it was exact"
     )]
     pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+        (self.count > 0 && !self.is_mean_unknown).then(|| self.sum as f64 / self.count as f64)
     }
 
     /// The standard deviation with divisor n - 1, ns; none for fewer than two values.

@@ -151,6 +151,20 @@ impl Statistics {
         self
     }
 
+    /// The same of a mean that is not known.
+    #[must_use]
+    pub fn without_mean(mut self) -> Statistics {
+        self.moments.forget_mean();
+        self
+    }
+
+    /// The same where it is not known of how many values they are.
+    #[must_use]
+    pub fn without_count(mut self) -> Statistics {
+        self.moments.forget_count();
+        self
+    }
+
     /// What is left where only figures were written down: they say neither how latencies were
     /// distributed nor what happened when.
     pub fn from_figures(figures: Option<Summary>) -> Statistics {

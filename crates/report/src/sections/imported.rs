@@ -54,6 +54,7 @@ pub(crate) fn lacking(document: &Document) -> Option<String> {
         Unknown::Count => Some(texts::unknown_count),
         Unknown::Beyond => Some(texts::unknown_beyond),
         Unknown::Minimum => Some(texts::unknown_minimum),
+        Unknown::Mean => Some(texts::unknown_mean),
         // Said in the place of its name.
         Unknown::Program => None,
     };

@@ -55,8 +55,8 @@ pub fn run(args: &Args) -> CommandResult {
     Ok(if all_well { DONE } else { EXCEEDED })
 }
 
-/// What was found right. Figures that another program stated can only be ones that its histogram, or
-/// no sample at all, allows.
+/// What was found right. Figures that another program stated can only be ones that are possible
+/// beside one another, or with its histogram.
 fn checked(recorded: &Recorded) -> String {
     let has = |detail: Detail| recorded.document.threads.iter().any(|of| of.detail == detail);
     let threads = output::counted(recorded.threads.len(), "thread");

@@ -451,8 +451,8 @@ fn a_clean_hwlatdetect_is_a_result() {
     assert_eq!(gated.code, Some(3), "{gated:?}");
 }
 
-/// rteval's version was cyclictest's, the load that it says was not known, and the name of a table's
-/// shape was a program's.
+/// rteval's version was cyclictest's, the load that it says was not known, and the name of a
+/// table's shape was a program's.
 #[test]
 fn who_measured_is_said_as_far_as_it_is_known() {
     let place = TestFolder::new();
@@ -478,4 +478,29 @@ fn who_measured_is_said_as_far_as_it_is_known() {
     place.well("report all/column.csv.teiji --lang ja -o ja.html --md ja.md");
     let ja = place.read("ja.md");
     assert!(ja.contains("不明なプログラム(columns)"), "{ja}");
+}
+
+/// A mean and a count that LinuxCNC does not print were wanted of it.
+#[test]
+fn a_mean_that_no_output_states_is_nowhere() {
+    let place = TestFolder::new();
+    let line = |thread: &str, max: &str| {
+        format!("   12 secs  {thread} min:  -9.800 uS max:  {max} uS sdev:   1.300 uS\n")
+    };
+    let text = line(" base", "14.200") + &line("servo", "17.500");
+    std::fs::write(place.join("lines.txt"), text).unwrap();
+    place.well("import lines.txt -o all");
+    let shown = place.well("show all/lines.txt.teiji").out;
+    for row in ["0 – – – – – -9.8 – – – – 14.2", "all – – – – -9.8 – – – – 17.5"]
+    {
+        let is_row = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ") == row;
+        assert!(shown.lines().any(is_row), "{row}: {shown}");
+    }
+    let gated = place.teiji("gate all/lines.txt.teiji --limit mean<10us");
+    assert!(gated.code == Some(3) && gated.out.contains("not known"), "{gated:?}");
+    assert_eq!(place.well("show all/lines.txt.teiji --figure sd").out, "1.300\n");
+    let none = place.teiji("show all/lines.txt.teiji --figure mean");
+    assert!(none.out.is_empty(), "{none:?}");
+    let failed = place.teiji("gate all/lines.txt.teiji --limit max<10us");
+    assert_eq!(failed.code, Some(1), "the largest is known: {failed:?}");
 }
