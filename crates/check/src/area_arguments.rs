@@ -15,7 +15,7 @@ use super::recommended::{
 };
 use super::set_apart::{SetApart, TICKLESS};
 use super::sets::without;
-use super::spelling::spelling;
+use super::spelling::{AVAILABLE_CLOCKS, spelling, takes_value};
 use super::words::{cpu_words, listed};
 use model::{Phrase, phrase};
 use plan::CpuId;
@@ -106,6 +106,17 @@ fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
         actions.push(remove);
         compared.push(written);
     }
+    let clocks = machine.text(AVAILABLE_CLOCKS).unwrap_or_default();
+    if let Some(clock) = machine.arguments.value("clocksource")
+        && !clocks.is_empty()
+        && takes_value(machine, "clocksource", clock)
+        && clocks.split_ascii_whitespace().all(|available| available != clock)
+    {
+        let written = machine.arguments.written("clocksource").unwrap_or_default();
+        let remove = phrase!("remove-arguments", arguments = written.clone());
+        wrong.push(phrase!("of", of = written, what = phrase!("no-such-clock", clocks)));
+        actions.push(remove);
+    }
     for (written, file) in watchdogs_off(machine) {
         let setting = format!("kernel.{file}");
         match machine.number(&format!("proc/sys/kernel/{file}")) {
@@ -123,10 +134,8 @@ fn in_effect(machine: &Machine<'_>) -> Option<Seen> {
             None => {}
         }
     }
-    if compared.is_empty() {
-        return None;
-    }
     if wrong.is_empty() {
+        let compared = Some(compared).filter(|compared| !compared.is_empty())?;
         return Seen::ok(format!("{} as given", listed(compared)));
     }
     let (found, action) = (Phrase::joined("sentences", wrong), Phrase::joined("and", actions));

@@ -301,6 +301,20 @@ fn arguments_that_switch_a_watchdog_off_are_compared_with_it() {
     assert_eq!(found("tick-skew", "", &[]).unwrap().status, Status::Ok);
 }
 
+#[test]
+fn a_clock_that_is_not_there_is_named() {
+    let seen = |asked: &str| {
+        let clocks = (crate::spelling::AVAILABLE_CLOCKS, "tsc acpi_pm");
+        let line = format!("clocksource={asked}");
+        Some(found("arguments-in-effect", "", &[(LINE, &line), clocks])?.words())
+    };
+    let found = "clocksource=hpet: this machine has no such clock (available: tsc acpi_pm)";
+    let action = "remove clocksource=hpet from the kernel's arguments";
+    assert_eq!(seen("hpet"), Some((Status::Warn, found.to_owned(), action.to_owned())));
+    // The other is misspelled.
+    assert_eq!((seen("acpi_pm"), seen("tcs")), (None, None));
+}
+
 const PI_3: (&str, &str) = ("proc/device-tree/model", "Raspberry Pi 3 Model B Plus Rev 1.3");
 const REAL_TIME: (&str, &str) = ("sys/kernel/realtime", "1");
 

@@ -33,12 +33,11 @@ fn clocksource(machine: &Machine<'_>) -> Option<Seen> {
         };
         return Seen::bad(phrase!("slow-clock-given", clock = current, written), action);
     }
-    if machine.arguments.value("tsc") == Some("unstable") {
-        let written = "tsc=unstable";
-        return Seen::bad(
-            phrase!("slow-clock-given", clock = current, written),
-            phrase!("remove-arguments", arguments = written),
-        );
+    let is_unstable = machine.arguments.values("tsc").any(|value| value == "unstable");
+    let unstable = is_unstable.then(|| "tsc=unstable".to_owned());
+    if let Some(written) = unstable.or_else(|| machine.arguments.written("notsc")) {
+        let action = phrase!("remove-arguments", arguments = written.clone());
+        return Seen::bad(phrase!("slow-clock-given", clock = current, written), action);
     }
     let action = command.map_or_else(|| phrase!("look-why-clock-was-left"), Phrase::from);
     Seen::bad(phrase!("slow-clock", clock = current, clocks = available), action)

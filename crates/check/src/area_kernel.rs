@@ -113,10 +113,11 @@ fn has_configs_module(machine: &Machine<'_>) -> bool {
 /// What the kernel does counts more than what it was built with.
 fn high_resolution_timers(machine: &Machine<'_>) -> Option<Seen> {
     if machine.options.config.is_none() {
-        if machine.arguments.value("highres") == Some("off") {
+        if machine.arguments.is_switched_off("highres") {
+            let argument = machine.arguments.written("highres").unwrap_or_default();
             return Seen::bad(
-                phrase!("switched-off-by", argument = "highres=off"),
-                phrase!("remove-arguments", arguments = "highres=off"),
+                phrase!("switched-off-by", argument = argument.clone()),
+                phrase!("remove-arguments", arguments = argument),
             );
         }
         if let Some(list) = machine.timer_list() {

@@ -40,7 +40,7 @@ const VIRTUAL_CLOCKS: [(&str, &str); 3] =
 
 /// Whether the processor says that a hypervisor is there; none where it could not say so, as on
 /// arm64.
-fn hypervisor_flag(machine: &Machine<'_>) -> Option<bool> {
+pub(crate) fn hypervisor_flag(machine: &Machine<'_>) -> Option<bool> {
     let info = machine.text("proc/cpuinfo")?;
     let flags = info.lines().find(|line| line.starts_with("flags"))?;
     Some(flags.split_whitespace().any(|flag| flag == "hypervisor"))

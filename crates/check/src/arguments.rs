@@ -116,6 +116,15 @@ impl Arguments {
         self.that_counts(name).is_some()
     }
 
+    /// Whether a switch such as nohz= is off, as the kernel reads what is on or off.
+    pub(crate) fn is_switched_off(&self, name: &str) -> bool {
+        match self.value(name).map(str::as_bytes) {
+            Some([b'o' | b'O', second, ..]) => b"fF".contains(second),
+            Some([first, ..]) => b"nNfF0".contains(first),
+            _ => false,
+        }
+    }
+
     /// An argument as it was written.
     pub fn written(&self, name: &str) -> Option<String> {
         self.that_counts(name).map(as_written)

@@ -17,7 +17,8 @@ pub(crate) const COMMON: &str = "
     cpu0_hotplug cpu_init_udelay crash_kexec_post_notifiers crashkernel ddebug_query
     debug_boot_weak_hash debug_guardpage_minorder debug_locks_verbose debug_objects
     debug_pagealloc debugfs debugpat default_hugepagesz deferred_probe_timeout delayacct
-    dis_ucode_ldr disable_ipv6 disable_mtrr_cleanup disable_mtrr_trim disable_timer_pin_1
+    dis_ucode_ldr disable_ipv6 disableapic disable_mtrr_cleanup disable_mtrr_trim
+    disable_timer_pin_1
     dma_debug dma_debug_driver dma_debug_entries driver_async_probe dump_apple_properties
     early_ioremap_debug earlycon earlyprintk edac_report efi_fake_mem efi_no_storage_paranoia
     efivar_ssdt elevator elfcorehdr enable_mtrr_cleanup enable_timer_pin_1 enforcing erst_disable
@@ -36,7 +37,8 @@ pub(crate) const COMMON: &str = "
     memory_corruption_check_period memory_corruption_check_size memtest mmio_stale_data
     module_blacklist movable_node movablecore mtdparts mtrr_chunk_size mtrr_gran_size
     mtrr_spare_reg_nr netdev nfsroot no_console_suspend no_debug_objects no_file_caps
-    no_hash_pointers no_steal_acc no_timer_check noaliencache noapic noautogroup nobgrt nocache
+    no_hash_pointers no_steal_acc no_timer_check noaliencache noapic noapictimer noautogroup
+    nobgrt nocache
     noclflush nodelayacct noefi noexec nofpu nofxsr nogbpages nohalt nohibernate nohlt nohpet
     noinitrd noinvpcid noirqdebug nokaslr nolapic nolapic_timer nomce nomodeset nomodule nomsi
     nonmi_ipi nopat nopcid nopku nopmu nopvspin norandmaps noreplace_paravirt noreplace_smp

@@ -302,8 +302,7 @@ pub(crate) fn tickless(machine: &Machine<'_>) -> Vec<CpuId> {
 /// What keeps the tick on every CPU, those of nohz_full= too, which /sys lists all the same: a
 /// kernel booted with both had 250 ticks a second there.
 pub(crate) fn tick_kept_by(machine: &Machine<'_>) -> Option<String> {
-    let is_off = ["off", "0", "n", "N"].contains(&machine.arguments.value("nohz")?);
-    machine.arguments.written("nohz").filter(|_| is_off)
+    machine.arguments.written("nohz").filter(|_| machine.arguments.is_switched_off("nohz"))
 }
 
 /// CPUs whose RCU callbacks the kernel offloads. It adds those without a tick to those that it was

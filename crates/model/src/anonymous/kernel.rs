@@ -7,13 +7,17 @@ use crate::LATENCY_ARGUMENTS;
 use std::path::Path;
 
 /// Further arguments whose values decide latency or say which devices there are.
-const VALUE_STAYS: [&str; 33] = [
+const VALUE_STAYS: [&str; 37] = [
     "maxcpus",
     "nr_cpus",
     "possible_cpus",
     "acpi",
     "noapic",
     "nolapic",
+    "nolapic_timer",
+    "no-steal-acc",
+    "ftrace",
+    "stacktrace",
     "hpet",
     "notsc",
     "nopti",
