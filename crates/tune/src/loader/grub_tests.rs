@@ -99,7 +99,7 @@ fn notes_are_about_what_the_plan_leaves() {
                 (isolcpus=managed_irq,domain,1-3 is there too)";
     assert_eq!(about_arguments, [said]);
     let from: Vec<&str> = plan.changes.iter().filter_map(|change| change.from.as_deref()).collect();
-    assert_eq!(from, ["nohz_full=1-2 nohz_full=1-3", "rcu_nocbs=1 rcu_nocbs=1-3"]);
+    assert_eq!(from, ["nohz_full=1-2 nohz_full=1-3", "rcu-nocbs=1 rcu_nocbs=1-3"]);
 }
 
 #[test]
