@@ -89,7 +89,8 @@ pub(crate) const OF_OTHERS: &str = "
 pub(crate) const OF_OTHERS_BEGIN: [&str; 5] = ["cloud_", "live_", "luks_", "snap", "zfs"];
 /// Names that the kernel compares with the beginning of what is written, and takes what follows for
 /// nothing: those that `__setup` has without `=` (obsolete_checksetup in its init/main.c).
-pub(crate) const OBEYED_BY_BEGINNING: [&str; 18] = [
+pub(crate) const OBEYED_BY_BEGINNING: [&str; 19] = [
+    "acpi_irq_balance",
     "acpi_irq_nobalance",
     "clk_ignore_unused",
     "irqfixup",
@@ -97,12 +98,12 @@ pub(crate) const OBEYED_BY_BEGINNING: [&str; 18] = [
     "no_console_suspend",
     "no_timer_check",
     "noautogroup",
-    "noclflush",
     "nohibernate",
     "nohlt",
     "nohpet",
     "noirqdebug",
     "norandmaps",
+    "noresume",
     "nosoftlockup",
     "notsc",
     "nowatchdog",
