@@ -67,7 +67,7 @@ fn traced(machine: &Machine<'_>) -> Option<Harm> {
     Some(removed(written, |written| phrase!("traces-functions", written)))
 }
 
-/// A guest that is not told how long the hypervisor runs others.
+/// A guest that ignores how long the hypervisor runs others.
 fn without_steal_time(machine: &Machine<'_>) -> Option<Harm> {
     let written = machine.arguments.written("no_steal_acc")?;
     (hypervisor_flag(machine) != Some(false))
