@@ -65,6 +65,7 @@ pub use terminal::load_table::load_table;
 pub use terminal::plan_length::PlanLength;
 pub use terminal::side_by_side::side_by_side;
 use terminal::text;
+pub use terminal::text::{columns, in_lines};
 pub use threads::{OneFigure as Figure, threads_csv, threads_markdown};
 pub use warnings::{NextStep, WarningText};
 

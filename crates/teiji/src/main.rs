@@ -207,9 +207,10 @@ fn unread(mut error: clap::Error, words: &[OsString]) -> u8 {
             if hint.is_some() {
                 hints::remove_guesses(&mut error);
             }
-            let printed = error.print();
-            if !error.use_stderr() {
-                output::note(printed);
+            if error.use_stderr() {
+                output::complain(error.render().to_string().trim_end());
+            } else {
+                output::note(error.print());
                 let options = commands::probe_flags::options_of_named(words);
                 if !options.is_empty() {
                     output::say(&options);
@@ -237,6 +238,7 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+        assert!(commands::help::EXAMPLES.lines().all(|line| line.len() <= output::WIDTH));
     }
 
     /// What is in the table is tried by `tests/cli/lent_rights.rs`.

@@ -130,28 +130,48 @@ pub fn quoted(path: &Path) -> String {
 /// Says what somebody should know. For a terminal, lines are broken between words.
 pub fn complain(text: &str) {
     let text = shown(text, Paint::Plain);
-    let text = if stderr().is_terminal() { fitted(&text).into() } else { text };
+    let text = if stderr().is_terminal() { fitted(&text, columns()).into() } else { text };
     let _ = writeln!(stderr().lock(), "{text}");
 }
 
-/// Lines that fit a terminal, but for commands, which are to be copied. Of a line with two columns
-/// the second is wrapped.
-fn fitted(text: &str) -> String {
-    let fitted_line = |line: &str| {
-        if line.chars().count() <= WIDTH || line.contains(": teiji ") {
-            return line.to_owned();
+/// Columns of the terminal on standard error that are written to.
+fn columns() -> usize {
+    let known = rustix::termios::tcgetwinsize(stderr()).map_or(0, |size| size.ws_col);
+    if known > 0 { WIDTH.min(known.into()) } else { WIDTH }
+}
+
+fn fitted(text: &str, width: usize) -> String {
+    text.split('\n').map(|line| fitted_line(line, width)).collect::<Vec<_>>().join("\n")
+}
+
+/// Lines that fit a terminal, but for a command, which is to be copied. Of a line with two columns
+/// the second is wrapped; what a label such as `error:` begins hangs below it.
+fn fitted_line(line: &str, width: usize) -> String {
+    if report::columns(line) <= width {
+        return line.to_owned();
+    }
+    let commands = [": teiji ", ": sudo "].iter().filter_map(|sign| line.find(sign));
+    let (line, command) = line.split_at(commands.min().map_or(line.len(), |colon| colon + 1));
+    let text = line.trim_start();
+    let indent = line.len() - text.len();
+    let mut columns = text
+        .match_indices("  ")
+        .map(|(place, _)| line.len() - text[place..].trim_start().len())
+        .chain([indent, 0]);
+    let beside = columns.find(|&beside| beside < width / 2).unwrap_or(0);
+    let (before, after) = line.split_at(beside);
+    let is_label = |word: &str| word.ends_with(':');
+    let hanging = if after.split(' ').next().is_some_and(is_label) { 2 } else { 0 };
+    let mut lines = report::in_lines(after, width - beside, hanging);
+    match lines.last_mut() {
+        Some(last)
+            if report::columns(last) + report::columns(command) + hanging + beside <= width =>
+        {
+            last.push_str(command);
         }
-        let text = line.trim_start();
-        let indent = line.len() - text.len();
-        let mut columns = text
-            .match_indices("  ")
-            .map(|(place, _)| line.len() - text[place..].trim_start().len())
-            .chain([indent, 0]);
-        let beside = columns.find(|&beside| beside < WIDTH / 2).unwrap_or(0);
-        let (before, after) = line.split_at(beside);
-        format!("{before}{}", wrapped(after, beside).join(&format!("\n{:beside$}", "")))
-    };
-    text.split('\n').map(fitted_line).collect::<Vec<_>>().join("\n")
+        _ => lines.push(command.trim_start().to_owned()),
+    }
+    format!("{before}{}", lines.join(&format!("\n{:1$}", "", beside + hanging)))
 }
 
 /// A paragraph in lines that fit a terminal, each this far in.
@@ -161,18 +181,7 @@ pub fn indented(text: &str, columns: usize) -> String {
 
 /// A paragraph in lines that fit a terminal beside so many columns.
 pub fn wrapped(text: &str, beside: usize) -> Vec<String> {
-    let width = WIDTH - beside;
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        match lines
-            .last_mut()
-            .filter(|line| line.chars().count() + 1 + word.chars().count() <= width)
-        {
-            Some(line) => *line += &format!(" {word}"),
-            None => lines.push(word.to_owned()),
-        }
-    }
-    lines
+    report::in_lines(text, WIDTH - beside, 0)
 }
 
 /// A number of things, by the name of one.
@@ -428,15 +437,25 @@ mod tests {
     fn what_is_said_in_a_terminal_is_broken_between_words() {
         let words = "word ".repeat(20);
         let words = words.trim_end();
-        let lines =
-            fitted(&format!("error: {words}\n  -h 400      {words}\n\nWrite: teiji {words}"));
-        let lines: Vec<&str> = lines.lines().collect();
-        assert!(lines[..5].iter().all(|line| line.len() <= WIDTH), "{lines:?}");
-        assert_eq!(lines[1], "word word word word word word");
-        assert!(lines[3].starts_with("              word"), "{lines:?}");
-        assert_eq!(lines.last(), Some(&&*format!("Write: teiji {words}")));
+        let text = format!("error: {words}\n  -h 400      {words}\n\nWrite: teiji {words}");
+        for width in [80, 60] {
+            let lines = fitted(&text, width);
+            let lines: Vec<&str> = lines.lines().collect();
+            let (commands, others): (Vec<&str>, Vec<&str>) =
+                lines.iter().partition(|line| line.contains("teiji"));
+            assert!(others.iter().all(|line| line.len() <= width), "{lines:?}");
+            assert!(lines[1].starts_with("  word word"), "{lines:?}");
+            assert!(lines.iter().any(|line| line.starts_with("  -h 400      word word")));
+            assert!(others.iter().any(|line| line.starts_with("              word")), "{lines:?}");
+            assert_eq!(commands, [format!("  teiji {words}")]);
+        }
         let far = format!("{}{words}", " ".repeat(100));
-        assert!(fitted(&far).starts_with("word"));
+        assert!(fitted(&far, 80).starts_with("word"));
+        // Each sign takes two columns, and a line ends behind any of them.
+        let lines = fitted(&format!("error: {}", "遅延".repeat(42)), 60);
+        assert!(lines.lines().all(|line| (57..=60).contains(&report::columns(line))), "{lines}");
+        let short = "Not enough for it, and the command has its own line: sudo teiji tune --cpus 1";
+        assert_eq!(fitted(short, 60), short.replace(": ", ":\n"));
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl Table {
 }
 
 /// Columns that a text takes: Chinese characters, kana and the like take two.
-pub(crate) fn columns(text: &str) -> usize {
+pub fn columns(text: &str) -> usize {
     text.chars().map(|c| if is_wide(c) { 2 } else { 1 }).sum()
 }
 
@@ -192,26 +192,35 @@ pub(crate) fn unwrapped(out: &mut String, lead: &str, text: &str) {
     let _ = writeln!(out, "{lead}{}", text.replace(char::is_control, " "));
 }
 
-/// Adds lines of at most [`WIDTH`] columns; a word longer than that stays whole. What comes from
-/// outside cannot move the cursor: control characters become spaces.
+/// Adds lines of at most [`WIDTH`] columns.
 pub(crate) fn wrapped(out: &mut String, indent: &str, text: &str) {
-    let hanging = if indent.is_empty() { "" } else { "  " };
-    let mut line = indent.to_owned();
+    let hanging = if indent.is_empty() { 0 } else { 2 };
+    let lines = in_lines(text, WIDTH - indent.len(), hanging);
+    let _ = writeln!(out, "{indent}{}", lines.join(&format!("\n{indent}{:hanging$}", "")));
+}
+
+/// Lines of at most so many columns, after the first one so many fewer; a word longer than that
+/// stays whole. What comes from outside cannot move the cursor: control characters become spaces.
+pub fn in_lines(text: &str, width: usize, hanging: usize) -> Vec<String> {
+    let (mut lines, mut line) = (Vec::new(), String::new());
     for word in
         text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty())
     {
         for (place, part) in parts(word).into_iter().enumerate() {
-            let space = usize::from(place == 0);
-            if line.len() > indent.len() && columns(&line) + space + columns(part) > WIDTH {
-                let _ = writeln!(out, "{line}");
-                line = format!("{indent}{hanging}");
-            } else if space == 1 && !line.trim_start().is_empty() {
-                line.push(' ');
+            let space = if place == 0 && !line.is_empty() { " " } else { "" };
+            let left = if lines.is_empty() { width } else { width.saturating_sub(hanging) };
+            if !line.is_empty() && columns(&line) + space.len() + columns(part) > left {
+                lines.push(std::mem::take(&mut line));
+            } else {
+                line.push_str(space);
             }
             line.push_str(part);
         }
     }
-    let _ = writeln!(out, "{line}");
+    if !line.is_empty() {
+        lines.push(line);
+    }
+    lines
 }
 
 #[cfg(test)]

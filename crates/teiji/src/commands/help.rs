@@ -13,9 +13,9 @@ pub const OUTPUT: &str = "Output";
 /// What the program's help ends with, before its exit codes.
 pub const EXAMPLES: &str = "\
 Examples:
-  teiji check                                        # is this machine set up for it?
-  sudo teiji measure --load hackbench -o now.teiji   # each CPU, every 1 ms, 10 s
-  teiji report now.teiji -o now.html                 # one page, offline";
+  teiji check                                       # is this machine set up?
+  sudo teiji measure --load hackbench -o now.teiji  # each CPU, every 1 ms, 10 s
+  teiji report now.teiji -o now.html                # one page, offline";
 
 /// What `-h` of a verb that measures ends with.
 pub const MORE: &str = "All options: --help. Those of a probe: teiji probes NAME";
