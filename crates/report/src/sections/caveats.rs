@@ -15,7 +15,9 @@ use crate::sections::rows::Rows;
 use crate::sections::time_kind::TimeKind;
 use crate::sections::{co_kernel, imported};
 use judge::Incomplete;
-use model::{Document, LoadEvidence, Recorded, StolenTime, TakenBy, Thread, Warning, changes};
+use model::{
+    BusyCpu, Document, LoadEvidence, Recorded, StolenTime, TakenBy, Thread, Warning, changes,
+};
 use plan::{CpuId, CpuList};
 use std::collections::BTreeSet;
 
@@ -237,17 +239,23 @@ fn of_machine(document: &Document) -> Vec<Caveat> {
 fn steal(document: &Document) -> Option<Caveat> {
     let (stolen, most) = document.steal_at_worst()?;
     let (time, percent) = (time_stolen(&stolen), format::share(stolen.percent()));
-    let cpu = stolen.cpu;
+    let (cpu, size) = (stolen.cpu, most.unwrap_or(stolen).percent());
     let (phrase, short) = if let Some(most) = most {
-        let (other, most) = (most.cpu, format::share(most.percent()));
-        (
-            tr!(steal_time_at_worst, percent, time, cpu, most, other),
-            tr!(steal_percent_at_worst, percent, most, other),
-        )
+        let (other, most, time_there) = (most.cpu, format::share(size), time_stolen(&most));
+        if stolen.stolen_ms == 0 {
+            (
+                tr!(steal_time_elsewhere, most, time = time_there, other, cpu),
+                tr!(steal_percent_elsewhere, most),
+            )
+        } else {
+            (
+                tr!(steal_time_at_worst, percent, time, cpu, most, other),
+                tr!(steal_percent_at_worst, percent, most, other),
+            )
+        }
     } else {
         (tr!(steal_time_percent_time, percent, time, cpu), tr!(steal_percent, percent))
     };
-    let size = most.unwrap_or(stolen).percent();
     Some(Caveat { kind: CaveatKind::Steal, size, phrase, short })
 }
 
@@ -256,19 +264,22 @@ fn other_work(document: &Document) -> Option<Caveat> {
     let size = other.summed_percent();
     let percent = format::share(size);
     let worst = document.cpu_of_worst_latency();
-    let at_worst = other.cpus.iter().find(|busy| Some(busy.cpu) == worst);
-    let at_worst = at_worst.map(|busy| format::share(busy.percent));
-    let phrase = match (other.cpus.as_slice(), worst, at_worst) {
+    let (at_worst, others): (Vec<&BusyCpu>, Vec<&BusyCpu>) =
+        other.cpus.iter().partition(|busy| Some(busy.cpu) == worst);
+    let here = at_worst.first().map(|busy| format::share(busy.percent));
+    let most = format::share(others.iter().map(|busy| busy.percent).fold(0.0, f64::max));
+    let n = others.len();
+    let phrase = match (others.as_slice(), worst, here) {
+        ([busy], None, _) => tr!(other_work_used_percent, cpu = busy.cpu, percent = most),
+        ([], Some(cpu), Some(percent)) => tr!(other_work_used_percent, cpu, percent),
         // Under a load it is not known which CPUs it used.
-        ([], ..) | ([_, _, ..], None, _) => tr!(other_work_used_in_all, percent),
-        ([busy], None, _) | ([busy], _, Some(_)) => {
-            tr!(other_work_used_percent, cpu = busy.cpu, percent)
+        ([], ..) | (_, None, _) => tr!(other_work_used_in_all, percent),
+        ([busy], Some(cpu), None) => tr!(little_other_work_at_worst, cpu, most, other = busy.cpu),
+        (_, Some(cpu), None) => tr!(little_other_work_at_worst_and_others, cpu, most, n),
+        ([busy], Some(cpu), Some(here)) => {
+            tr!(other_work_at_worst, cpu, here, most, other = busy.cpu)
         }
-        ([busy], Some(cpu), None) => {
-            tr!(little_other_work_at_worst, cpu, percent, other = busy.cpu)
-        }
-        (_, Some(cpu), None) => tr!(little_other_work_at_worst_in_all, cpu, percent),
-        (_, Some(cpu), Some(here)) => tr!(other_work_at_worst, cpu, here, percent),
+        (_, Some(cpu), Some(here)) => tr!(other_work_at_worst_and_others, cpu, here, most, n),
     };
     Some(Caveat {
         kind: CaveatKind::OtherWork,

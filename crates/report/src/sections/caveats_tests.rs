@@ -28,7 +28,7 @@ fn two_busy_loops_beside_a_run_are_said_with_their_share() {
     assert_eq!(caveats.len(), 1);
     assert_eq!(
         (&*caveats[0].phrase, &*caveats[0].short),
-        ("other work used 79.0 % of CPU 1", "other work 79.0 % (sum of CPUs)")
+        ("other work used 79.0 % of CPU 1", "other work 79.0 % of one CPU")
     );
     // On CPU 0 as much: of one CPU it is twice that, as beside a load.
     let mut two = recorded.clone();
@@ -39,18 +39,18 @@ fn two_busy_loops_beside_a_run_are_said_with_their_share() {
     assert_eq!(
         (&*caveats[0].phrase, &*caveats[0].short),
         (
-            "other work used 79.0 % of CPU 1 (worst latency), sum of CPUs 158.0 %",
-            "other work 158.0 % (sum of CPUs)"
+            "other work used 79.0 % of CPU 1 (worst latency) and 79.0 % of CPU 0",
+            "other work 158.0 % of one CPU"
         )
     );
     two.document.threads.iter_mut().for_each(|thread| thread.pinned = false);
-    let any = "other work used 122.0 % of one CPU, summed over CPUs";
+    let any = "other work on all CPUs together used 122.0 % of one";
     assert_eq!(collect(&two.document)[0].phrase, any);
     // The worst latency was on the other CPU.
     worst_on(&mut recorded.document, 0);
     assert_eq!(
         collect(&recorded.document)[0].phrase,
-        "other work used little of CPU 0 (worst latency), 79.0 % of CPU 1"
+        "other work used 79.0 % of CPU 1, little of CPU 0 (worst latency)"
     );
     // A guest in virtual time has nothing else in it, and its kernel looks at the same moment
     // of each interval.
@@ -138,7 +138,7 @@ fn steal_time_is_first_that_of_the_worst_latencys_cpu() {
     assert_eq!(
         said(0),
         is([
-            "steal time 1.0 % (100 ms) on CPU 0 (worst latency), most on CPU 1: 24.0 %",
+            "steal time 1.0 % (100 ms) on CPU 0 (worst latency), 24.0 % on CPU 1",
             "steal 1.0 % (CPU 1: 24.0 %)",
             "1.0 %: 100 ms on CPU 0 (worst latency), most on CPU 1: 24.0 %",
         ])
@@ -146,6 +146,18 @@ fn steal_time_is_first_that_of_the_worst_latencys_cpu() {
     let at_worst =
         ["steal time 24.0 % (3.10 s) on CPU 1", "steal 24.0 %", "24.0 %: 3.10 s on CPU 1"];
     assert_eq!(said(1), is(at_worst));
+    let before = &recorded.document.host.before.cpus[0].time_ms;
+    let none = before["steal"];
+    recorded.document.host.after.as_mut().unwrap().cpus[0].time_ms.insert("steal".into(), none);
+    recorded.document.threads[0].latency_with_skipped_ns.as_mut().unwrap().max = 199_000_000;
+    let steal = collect(&recorded.document).remove(0);
+    assert_eq!(
+        (&*steal.phrase, &*steal.short),
+        (
+            "steal time 24.0 % (3.10 s) on CPU 1, none on CPU 0 (worst latency)",
+            "steal 24.0 % on another CPU"
+        )
+    );
 }
 
 #[test]

@@ -82,7 +82,9 @@ fn half_a_record_at_the_end_of_the_run_is_said() {
         place.well(&format!("measure --probe stream --from in {PERIOD} -d 300ms -o x.teiji"));
     let said = output.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        said.contains("The run ended within a record of in. What had come of it is in no figure."),
+        said.contains(
+            "The run ended within a record of in. The part that was read is in no figure."
+        ),
         "{output:?}"
     );
     // The rest comes after the run: nothing of what was measured is missing.

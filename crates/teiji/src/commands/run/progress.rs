@@ -270,7 +270,7 @@ mod tests {
         let mut progress = begun(true);
         (progress.done, progress.all, progress.with_caveats) = (100, 1_000, 99);
         let label = "probe=spawn load=mem-alloc@100%".to_owned();
-        let caveats = "load off target, other work 193.9 % (sum of CPUs)".to_owned();
+        let caveats = "load off target, other work 193.9 % of one CPU".to_owned();
         progress.largest = Some((287_000, label, Some(caveats)));
         let text = progress.text_after(0);
         assert!(text.chars().count() < output::WIDTH, "{text}");
