@@ -233,6 +233,7 @@ pub(super) fn unit_ns(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::{figures, imported};
 
     #[test]
     fn options_in_every_spelling() {
@@ -254,5 +255,140 @@ mod tests {
                 None
             ]
         );
+    }
+    /// As rtla prints it into a terminal: the screen is cleared, titles and headings have colours.
+    fn in_a_terminal(text: &str) -> String {
+        let drawn = |line: &str| {
+            let is_title = line.trim_end().ends_with("Latency") || line.contains("Noise  ");
+            let colour = match line {
+                _ if line.starts_with("CPU ") => "\x1b[2;30;47m",
+                _ if is_title && line.starts_with(' ') => "\x1bc\x1b[2;37;40m",
+                _ => return format!("{line}\r\n"),
+            };
+            format!("{colour}{line}\x1b[0;0;0m\r\n")
+        };
+        text.lines().map(drawn).collect()
+    }
+
+    /// Each table and histogram that rtla prints, alone and in a terminal, exact.
+    #[test]
+    fn each_shape_is_known() {
+        type Expected<'a> = &'a [(&'a str, &'a [(u64, i64, f64, i64)])];
+        const TOP: &str = include_str!("samples/rtla-timerlat-top.txt");
+        const TOP_USER: &str = include_str!("samples/rtla-timerlat-top-u-ns.txt");
+        const NOISE: &str = include_str!("samples/rtla-osnoise-top.txt");
+        const HARDWARE: &str = include_str!("samples/rtla-hwnoise.txt");
+        const HIST_USER: &str = include_str!("samples/rtla-timerlat-hist-u-bucket10.txt");
+        const HIST_NOISE: &str = include_str!("samples/rtla-osnoise-hist.txt");
+        let once = TOP.split("rtla timerlat hit").next().unwrap();
+        let first: String = TOP.lines().take(5).map(|line| format!("{line}\n")).collect();
+        let old_top = once.lines().filter(|line| !line.starts_with("ALL") && !line.contains("--"));
+        let old_top: String = old_top.map(|line| format!("{line}\n")).collect();
+        let one_cpu = |heading: &str, rows: &str| {
+            format!(
+                "# RTLA timerlat histogram\n# Time unit is microseconds (us)\n# Duration:   0 \
+                 00:00:01\n{heading}\n{rows}"
+            )
+        };
+        let summary = "over: 0 1\ncount: 8 8\nmin: 0 1\navg: 0 2\nmax: 1 99\n";
+        let kernel =
+            one_cpu("Index   IRQ-000   Thr-000", &format!("0 5 0\n1 3 4\n2 0 2\n4 0 1\n{summary}"));
+        let no_index =
+            one_cpu("   IRQ-000   Thr-000", "5 0\n3 4\n0 2\n0 0\n0 1\n0 1\n8 8\n0 1\n0 2\n1 99\n");
+        let no_irq =
+            one_cpu("Index   Thr-007", "1 4\n2 4\nover: 0\ncount: 8\nmin: 1\navg: 1\nmax: 2\n");
+        let no_summary = one_cpu("Index   IRQ-000   Thr-000", "0 5 0\n1 3 4\n2 0 2\nover: 0 0\n");
+        let old_hist = HIST_USER.split("ALL:").next().unwrap();
+        let irq_of_top: &[_] = &[(12_322, 0, 1_000.0, 15_000), (12_320, 0, 1_000.0, 28_000)];
+        let of_top: &[_] = &[(12_322, 3_000, 9_000.0, 31_000), (12_320, 2_000, 11_000.0, 41_000)];
+        let of_user: Expected<'_> = &[
+            ("timerlat-irq", &[(1_000, 0, 1_000.0, 7_000), (999, 0, 0.0, 3_000)]),
+            ("timerlat-thread", &[(1_000, 3_000, 7_000.0, 21_000), (999, 2_000, 2_000.0, 12_000)]),
+            ("timerlat-user", &[(1_000, 4_000, 10_000.0, 24_000), (999, 3_000, 3_000.0, 15_000)]),
+        ];
+        let of_kernel: Expected<'_> = &[
+            ("timerlat-irq", &[(8, 0, 0.0, 1_000)]),
+            ("timerlat-thread", &[(8, 1_000, 2_000.0, 99_000)]),
+        ];
+        let both = [("timerlat-irq", irq_of_top), ("timerlat-thread", of_top)];
+        let shapes: [(&str, &str, Expected<'_>); 13] = [
+            ("timerlat top", once, &both),
+            ("timerlat top of rtla 6.1", &old_top, &both),
+            (
+                "timerlat top, one table",
+                &first,
+                &[
+                    ("timerlat-irq", &[(1_001, 0, 1_000.0, 7_000), (1_000, 0, 1_000.0, 9_000)]),
+                    (
+                        "timerlat-thread",
+                        &[(1_001, 3_000, 9_000.0, 21_000), (1_000, 3_000, 9_000.0, 30_000)],
+                    ),
+                ],
+            ),
+            (
+                "timerlat top -u -n",
+                TOP_USER,
+                &[
+                    ("timerlat-irq", &[(1, 54, 54.0, 54)]),
+                    ("timerlat-thread", &[(1, 161, 161.0, 161)]),
+                    ("timerlat-user", &[(1, 70, 70.0, 70)]),
+                ],
+            ),
+            (
+                "osnoise top",
+                NOISE,
+                &[(
+                    "osnoise-period",
+                    &[
+                        (59, 0, 304_896_000.0 / 59.0, 6_978_000),
+                        (59, 0, 204_935_000.0 / 59.0, 6_251_000),
+                    ],
+                )],
+            ),
+            (
+                "hwnoise",
+                HARDWARE,
+                &[("hwnoise-period", &[(599, 0, 138_000.0 / 599.0, 3_000), (599, 0, 0.0, 0)])],
+            ),
+            ("timerlat hist -u -b 10", HIST_USER, of_user),
+            ("timerlat hist -u of an older rtla", old_hist, of_user),
+            ("timerlat hist", &kernel, of_kernel),
+            ("timerlat hist --no-index", &no_index, of_kernel),
+            (
+                "timerlat hist --no-irq",
+                &no_irq,
+                &[("timerlat-thread", &[(8, 1_000, 1_000.0, 2_000)])],
+            ),
+            (
+                "timerlat hist --no-summary",
+                &no_summary,
+                &[
+                    ("timerlat-irq", &[(8, 0, 375.0, 1_000)]),
+                    ("timerlat-thread", &[(6, 1_000, 4_000.0 / 3.0, 2_000)]),
+                ],
+            ),
+            (
+                "osnoise hist",
+                HIST_NOISE,
+                &[(
+                    "osnoise",
+                    &[
+                        (55_214, 0, 11_216.829_065_092_186, 29_000),
+                        (55_444, 0, 12_438.785_080_441_527, 319_000),
+                    ],
+                )],
+            ),
+        ];
+        for (shape, text, expected) in shapes {
+            for text in [text.to_owned(), in_a_terminal(text)] {
+                let all = imported(&text);
+                let found: Vec<_> = all.iter().map(|one| figures(&one.document)).collect();
+                let names: Vec<&str> =
+                    all.iter().map(|one| one.document.run.probe.as_str()).collect();
+                let (known, of): (Vec<&str>, Vec<_>) =
+                    expected.iter().map(|(name, of)| (*name, of.to_vec())).unzip();
+                assert_eq!((names, found), (known, of), "{shape}: {text}");
+            }
+        }
     }
 }
