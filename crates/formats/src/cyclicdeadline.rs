@@ -2,6 +2,7 @@
 //! cyclicdeadline: lines as cyclictest's without a priority, and the same histogram since 2.7.
 
 use super::histogram::{histogram, is_histogram, row};
+use super::output::of_thread;
 use super::thread_line::{Broken, ThreadLine, read_all};
 use super::{Import, ImportError, Lines, Output, Program};
 use model::{Column, ProbeStatement, RowKind};
@@ -98,7 +99,7 @@ pub(super) fn correct_minimum(output: &mut Output) {
     for (index, min, mean) in found {
         let found = format!("0 us, as the mean is {:.2} us", mean / 1e3);
         let stated = format!("{:.3} us", min as f64 / 1e3);
-        output.contradiction(format!("thread {index}: minimum"), stated, found);
+        output.contradiction(of_thread(index, "minimum"), stated, found);
     }
     if output.threads.iter().any(|thread| thread.buckets.is_empty()) {
         output.say("Min", "cyclicdeadline forgets a smallest value of 0");

@@ -5,6 +5,7 @@
 use super::command_line::{Asked, OF_CYCLICTEST, names};
 use super::histogram::{histogram, is_histogram, is_of_histogram, row};
 use super::numbers::{decimal, whole};
+use super::output::of_thread;
 use super::thread_line::{Broken, ThreadLine, read_all};
 use super::{Import, ImportError, Lines, Output, Program};
 use super::{cyclicdeadline, signaltest};
@@ -150,7 +151,7 @@ fn finished(mut output: Output, fills: bool) -> Output {
     let smis: Vec<(usize, Option<u64>)> = smis.enumerate().collect();
     for (index, smis) in smis {
         if let Some(smis) = smis {
-            output.say(&format!("SMIs of thread {index}"), &smis.to_string());
+            output.say(&of_thread(index, "SMIs"), &smis.to_string());
         }
     }
     if fills && !output.command_line.is_empty() {

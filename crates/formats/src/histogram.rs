@@ -2,6 +2,7 @@
 //! The histogram that cyclictest prints, and programs that took its form.
 
 use super::numbers::{is_said_once, whole};
+use super::output::of_thread;
 use super::{ImportError, Lines, MAX_THREADS, Output};
 
 /// Whether a histogram begins below it.
@@ -77,7 +78,11 @@ pub(crate) fn histogram(
             if !is_said_once(&mut of_lines[at], numbers) {
                 return Err(lines.error(format!("{} stand there twice", NAMES[at])));
             }
-        } else if !is_of_overflows(line) {
+        } else if let Some(cycles) = overflow_cycles(line) {
+            if !cycles.is_empty() {
+                output.say("Histogram Overflow at cycle number", cycles);
+            }
+        } else {
             break;
         }
         lines.advance();
@@ -124,7 +129,7 @@ pub(crate) fn histogram(
         // The last lines were drawn a little before the end.
         thread.stated.count = known.filter(|known| *known > in_buckets.saturating_add(overflows));
         if let Some(stated) = at(&total, index).filter(|stated| *stated != in_buckets) {
-            output.contradiction(format!("thread {index}: # Total"), stated, in_buckets);
+            output.contradiction(of_thread(index, "# Total"), stated, in_buckets);
         }
         if let Some(count) = at(&smis, index) {
             output.thread(index)?.smis = Some(count);
@@ -146,12 +151,16 @@ fn is_sum(row: &[u64]) -> bool {
     others.iter().fold(0_u64, |sum, count| sum.saturating_add(*count)) == *last
 }
 
-/// In which cycles values were beyond the histogram.
-fn is_of_overflows(line: &str) -> bool {
-    line.starts_with("# Histogram Overflow at cycle number")
-        || line.strip_prefix("# Thread ").is_some_and(|rest| {
-            rest.split_once(':').is_some_and(|(thread, _)| whole(thread).is_some())
-        })
+/// In which cycles values of a thread were beyond the histogram, `Thread 0: 00017 00500`; empty of
+/// a thread without any, and of the heading above.
+fn overflow_cycles(line: &str) -> Option<&str> {
+    if line.starts_with("# Histogram Overflow at cycle number") {
+        return Some("");
+    }
+    let text = line.strip_prefix("# ")?;
+    let (thread, cycles) = text.strip_prefix("Thread ")?.split_once(':')?;
+    whole(thread)?;
+    Some(if cycles.trim().is_empty() { "" } else { text })
 }
 
 #[cfg(test)]

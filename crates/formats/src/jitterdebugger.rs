@@ -5,6 +5,7 @@
 use super::command_line::OF_JITTERDEBUGGER;
 use super::json::{self, SysInfo};
 use super::numbers::{decimal, whole};
+use super::output::of_thread;
 use super::thread_line::{ThreadLine, read_all};
 use super::{Import, ImportError, Lines, Output, Program};
 use model::{Column, ProbeStatement, RowKind};
@@ -110,7 +111,7 @@ fn of_lines(lines: &mut Lines<'_>, output: &mut Output, unit: i64) -> Result<(),
             let max = output.threads.get(index).and_then(|thread| thread.stated.max);
             if let Some(max) = max.filter(|max| *max < hit) {
                 let us = |ns: i64| format!("{} us", ns / 1_000);
-                output.contradiction(format!("thread {index}: Max"), us(max), us(hit));
+                output.contradiction(of_thread(index, "Max"), us(max), us(hit));
                 // It is a latency of that thread, and no limit below it holds.
                 output.threads[index].stated.max = Some(hit);
             }
@@ -312,7 +313,7 @@ fn record(bytes: &[u8; RECORD]) -> Option<Sample> {
     Some(Sample { thread, time: time_ns(number(4)?, number(12)?)?, value: number(20)? })
 }
 
-/// Whether it is samples.raw: records whose times and threads are possible. The last may be cut off.
+/// Whether it is samples.raw: records whose times and threads are possible. The last may be cut.
 pub(crate) fn is_raw(head: &[u8]) -> bool {
     let (records, _) = head.as_chunks::<RECORD>();
     let mut last: BTreeMap<u64, i64> = BTreeMap::new();

@@ -3,6 +3,7 @@
 //! thread and their standard deviation again and again, and neither a mean nor of how many.
 
 use super::numbers::{decimal, mean, whole};
+use super::output::of_thread;
 use super::{Import, ImportError, Lines, Program};
 use model::{Column, RowKind};
 
@@ -61,10 +62,10 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
         }
         if at == names.len() {
             names.push(line.thread.to_owned());
+            output.say(&of_thread(at, "name"), line.thread);
         }
         lines.advance();
     }
-    output.say("threads", &names.join(", "));
     output.say("duration", &format!("{seconds} s"));
     import.add(output)
 }
@@ -92,7 +93,7 @@ mod tests {
         let shown = document.without_unknown().unwrap();
         let of = &shown["threads"][1]["latency_ns"];
         assert!(of["mean"].is_null() && of["count"].is_null() && of["max"] == 17_500, "{of}");
-        assert_eq!(says(document, "threads"), "base, servo");
+        assert_eq!(says(document, "thread 1: name"), "servo");
         assert_eq!(imported(&format!("{LINES}{LINES}")).len(), 2, "a second run");
         let damaged = LINES.replace("14.200", "1.4.2");
         assert_eq!(refused(&damaged), "line 3: a figure is no number of us");

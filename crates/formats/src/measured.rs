@@ -44,6 +44,23 @@ pub(crate) struct Stated {
     pub max: Option<i64>,
     /// 50, 90, 99, 99.9 and 99.99 %.
     pub quantiles: [Option<i64>; 5],
+    /// The last latency, which no recording has a place for.
+    pub last: Option<i64>,
+}
+
+/// Whether values of so many, or of any number, may have this standard deviation beside the others,
+/// which are known to within a resolution.
+#[expect(clippy::cast_precision_loss, reason = "a bound of a rounded figure")]
+pub(crate) fn is_possible_sd(stated: &Stated, resolution: i64) -> bool {
+    let (Some(sd), Some(min), Some(max)) = (stated.sd, stated.min, stated.max) else {
+        return true;
+    };
+    let (min, max) = (min as f64, (max.saturating_add(resolution)) as f64);
+    // The largest there is: of values that are the smallest or the largest.
+    let mean = stated.mean.map_or((min + max) / 2.0, |mean| mean.clamp(min, max));
+    let count = stated.count.unwrap_or(2).max(2) as f64;
+    let most = ((max - mean) * (mean - min) * count / (count - 1.0)).sqrt();
+    (0.0..=most + resolution as f64 + 1.0).contains(&sd)
 }
 
 impl Measured {
@@ -222,9 +239,15 @@ impl Measured {
                 contradictions.push((level.to_string(), in_us(stated), found));
             }
         }
+        let of_all = Stated { min: Some(min), mean: Some(mean), max: Some(max), ..stated };
+        let sd = stated.sd.filter(|_| is_possible_sd(&of_all, resolution));
+        if let (None, Some(stated)) = (sd, stated.sd) {
+            let found = format!("{} to {}", in_us(min), in_us(max));
+            contradictions.push(("standard deviation".to_owned(), mean_in_us(stated), found));
+        }
         // Those that are none of the histogram fall back to its own.
         let [p50, p90, p99, p999, p9999] = stated.quantiles;
-        let figures = Summary { min, max, mean, sd: stated.sd, p50, p90, p99, p999, p9999, ..own };
+        let figures = Summary { min, max, mean, sd, p50, p90, p99, p999, p9999, ..own };
         Ok(Found { figures: Some(figures), contradictions, has_more })
     }
 }

@@ -4,6 +4,7 @@
 
 use super::cyclictest::CYCLICTEST;
 use super::json::{self, said};
+use super::output::of_thread;
 use super::{Import, ImportError, Lines, Output};
 use plan::{CpuId, CpuList, Nanos};
 use serde::Deserialize;
@@ -176,7 +177,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
         let cycles = dataset.condition.cycles.filter(|_| command.has_loops);
         if let Some(cycles) = cycles.filter(|cycles| *cycles != count && count > 0) {
             let found = if is_beyond { format!("{count} or more") } else { count.to_string() };
-            output.contradiction(format!("core {index}: cycles"), cycles, found);
+            output.contradiction(of_thread(index, "cycles"), cycles, found);
         }
     }
     if output.threads.iter().all(super::Measured::is_empty) {
@@ -326,7 +327,7 @@ mod tests {
         assert_eq!(source.load.as_deref(), Some("heaavy"));
         assert!(source.lacks(Unknown::Start) && !source.lacks(Unknown::Interval));
         let warnings = format!("{:?}", document.warnings);
-        assert!(warnings.contains("core 1: cycles") && warnings.contains("99001 or more"));
+        assert!(warnings.contains("thread 1: cycles") && warnings.contains("99001 or more"));
     }
 
     #[test]

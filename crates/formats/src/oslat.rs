@@ -6,6 +6,7 @@
 //! reach any more, and the mean is that of those names.
 
 use super::numbers::{decimal, mean, whole};
+use super::output::of_thread;
 use super::{Import, ImportError, Lines, Output, Program, Stated};
 use model::{Column, RowKind};
 use plan::{CpuId, Policy, Scheduling};
@@ -241,7 +242,7 @@ impl Table {
                     let Stated { min, max, .. } = self.cpus[index].stated;
                     let found = max.unwrap_or(0).saturating_sub(min.unwrap_or(0));
                     if found != stated {
-                        output.contradiction(format!("thread {index}: Max-Min"), stated, found);
+                        output.contradiction(of_thread(index, "Max-Min"), stated, found);
                     }
                 }
             }

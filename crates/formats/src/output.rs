@@ -4,7 +4,7 @@
 
 use super::ImportError;
 use super::destination::Destination;
-use super::measured::{MAX_NS, Measured, in_us, mean_in_us};
+use super::measured::{MAX_NS, Measured, in_us, is_possible_sd, mean_in_us};
 use model::{
     Accounted, Column, Detail, Document, End, FORMAT, Host, HostFacts, Imported, Instrument,
     ProbeStatement, Quantity, Recorded, RowCounts, RowKind, Said, State, Thread, Unknown, VERSION,
@@ -177,7 +177,12 @@ impl Output {
     }
 
     /// All that is kept of it.
-    fn said(&self) -> Vec<Said> {
+    fn said(&mut self) -> Vec<Said> {
+        let last = |of: &Measured| of.stated.last.map_or_else(|| "–".to_owned(), in_us);
+        if self.threads.iter().any(|thread| thread.stated.last.is_some()) {
+            let all: Vec<String> = self.threads.iter().map(last).collect();
+            self.say("last latency of each thread", &all.join(", "));
+        }
         let left_out = |(what, count): (&String, &u64)| {
             let what = what.clone();
             Said { what, text: format!("{count} more of them are left out") }
@@ -410,18 +415,24 @@ impl Output {
             }
             let [p50, p90, p99, p999, p9999] = stated.quantiles;
             if clamped != mean {
-                let place = format!("thread {index}: mean");
+                let place = of_thread(index, "mean");
                 self.contradiction(
                     place,
                     mean_in_us(mean),
                     format!("{} to {}", in_us(min), in_us(max)),
                 );
             }
+            let sd = stated.sd.filter(|_| is_possible_sd(&stated, resolution));
+            if let (None, Some(stated)) = (sd, stated.sd) {
+                let place = of_thread(index, "standard deviation");
+                let found = format!("{} to {}", in_us(min), in_us(max));
+                self.contradiction(place, mean_in_us(stated), found);
+            }
             return Ok(Some(Summary {
                 count: count.unsigned_abs(),
                 min,
                 mean: clamped,
-                sd: stated.sd,
+                sd,
                 max,
                 p50,
                 p90,
@@ -432,7 +443,7 @@ impl Output {
         }
         let found = thread.put_in_order(index, line, resolution)?;
         for (place, stated, found) in found.contradictions {
-            self.contradiction(format!("thread {index}: {place}"), stated, found);
+            self.contradiction(of_thread(index, &place), stated, found);
         }
         self.may_have_more |= found.has_more;
         Ok(found.figures)
@@ -539,6 +550,11 @@ impl Output {
             }),
         }
     }
+}
+
+/// A figure of a thread, as tables number it, whatever the output calls a thread.
+pub(crate) fn of_thread(index: usize, what: &str) -> String {
+    format!("thread {index}: {what}")
 }
 
 /// Whether it can be read again.

@@ -58,6 +58,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
         }
     }
     let mut output = import.output(program, line);
+    output.is_of_unknown_program = std::ptr::eq(program, &UNKNOWN);
     output.command_line = command_line;
     // As they were drawn last, and whether figures are below them.
     let mut drawn: Vec<(String, bool)> = Vec::new();
@@ -166,6 +167,7 @@ pub(crate) fn parse_figures(text: &str) -> Option<Stated> {
         min: Some(decimal(of("Min ")?, 1_000)?),
         mean: Some(mean(of("Avg ")?, 1_000)?),
         max: Some(decimal(of("Max ")?, 1_000)?),
+        last: of("Cur ").and_then(|text| decimal(text, 1_000)),
         ..Stated::default()
     })
 }

@@ -3,6 +3,7 @@
 //! task left a CPU.
 
 use super::numbers::{decimal, mean, whole};
+use super::output::of_thread;
 use super::{Import, ImportError, Lines, Program, Stated};
 use model::{Column, RowKind};
 use plan::CpuId;
@@ -56,22 +57,29 @@ struct Task {
     switches: u64,
     mean: f64,
     max: i64,
+    /// What is printed beside them: the runtime, and when the largest delay was.
+    beside: String,
 }
 
 fn task(line: &str) -> Option<Task> {
     let mut columns = line.split('|').map(str::trim);
-    let (name, _) = (columns.next()?, columns.next()?.strip_suffix(" ms")?);
+    let name = columns.next()?;
+    let runtime = columns.next().filter(|text| text.ends_with(" ms"))?;
     let switches = whole(columns.next()?)?;
     let figure = |text: &str, name: &str| {
         Some(text.strip_prefix(name)?.strip_prefix(':')?.strip_suffix("ms")?.trim().to_owned())
     };
     let average = figure(columns.next()?, "avg")?;
     let max = figure(columns.next()?, "max")?;
+    let when = columns.filter(|text| !text.is_empty());
+    let beside = std::iter::once(format!("runtime: {runtime}")).chain(when.map(str::to_owned));
+    let beside = beside.collect::<Vec<_>>().join(", ");
     Some(Task {
         name: name.to_owned(),
         switches,
         mean: mean(&average, UNIT)?,
         max: decimal(&max, UNIT)?,
+        beside,
     })
 }
 
@@ -79,7 +87,7 @@ fn latency(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportE
     let mut output = import.output(&PERF_SCHED, lines.number());
     output.command_line = import.command("perf", lines.number()).unwrap_or_default();
     lines.advance();
-    let (mut names, mut without) = (Vec::new(), 0_u64);
+    let (mut threads, mut without) = (0, 0_u64);
     let mut switches = 0_u64;
     while let Some(line) = lines.peek()? {
         let text = line.trim();
@@ -95,7 +103,7 @@ fn latency(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportE
             lines.advance();
             continue;
         }
-        let Some(Task { name, switches: count, mean, max }) = task(line) else {
+        let Some(Task { name, switches: count, mean, max, beside }) = task(line) else {
             if text.contains('|') {
                 return Err(lines.error("the row is not as its headings say"));
             }
@@ -106,7 +114,7 @@ fn latency(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportE
             // None of its switches had a wake-up before it.
             without += 1;
         } else {
-            let thread = output.thread(names.len())?;
+            let thread = output.thread(threads)?;
             thread.stated = Stated {
                 count: Some(count.max(1)),
                 // Not printed: none can be below.
@@ -115,14 +123,14 @@ fn latency(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportE
                 max: Some(max),
                 ..Stated::default()
             };
-            names.push(name);
+            output.say(&of_thread(threads, "name"), &format!("{name}, {beside}"));
+            threads += 1;
         }
         lines.advance();
     }
-    if names.is_empty() {
+    if threads == 0 {
         return Ok(());
     }
-    output.say("tasks, by the number of the thread", &names.join(", "));
     output.say("tasks without any delay, left out", &without.to_string());
     output.is_of_unknown_min = true;
     import.add(output)
@@ -201,7 +209,9 @@ mod tests {
         assert_eq!(all.len(), 1);
         let document = &all[0].document;
         assert_eq!(figures(document), [(10, 0, 58_000.0, 385_000)]);
-        assert_eq!(says(document, "tasks, by the number of the thread"), "rustc:439");
+        let task = says(document, "thread 0: name");
+        let when = "max start:  2044.058550 s, max end:  2044.058935 s";
+        assert_eq!(task, format!("rustc:439, runtime: 1979.624 ms, {when}"));
         assert_eq!(says(document, "tasks without any delay, left out"), "15");
         assert_eq!(document.warnings, []);
         let other = LATENCY.replace("27 |", "28 |");

@@ -3,6 +3,7 @@
 //! that. Where the figures are all there is, how many iterations there were follows from them.
 
 use super::numbers::{decimal, whole};
+use super::output::of_thread;
 use super::{Import, ImportError, Lines, Measured, Output, Program, Stated};
 use model::{Column, RowKind};
 use plan::{Policy, Scheduling};
@@ -184,7 +185,7 @@ fn compare(index: usize, task: &Task, (min, max, sum): (i64, i64, i64), output: 
         ("Tot", task.total, sum, totals.contains(&task.total)),
     ] {
         if !fits {
-            output.contradiction(format!("task {index}: {name}"), stated, found);
+            output.contradiction(of_thread(index, name), stated, found);
         }
     }
 }
@@ -250,7 +251,7 @@ mod tests {
         assert_eq!(document.threads[2].scheduling.to_string(), "SCHED_FIFO 4");
         let text = include_str!("samples/rt-migrate-test-2.10.txt").replace("Max: 42", "Max: 43");
         let warnings = format!("{:?}", imported(&text)[0].document.warnings);
-        assert!(warnings.contains("task 1: Max"), "{warnings}");
+        assert!(warnings.contains("thread 1: Max"), "{warnings}");
     }
 
     #[test]

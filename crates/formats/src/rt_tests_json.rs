@@ -9,6 +9,7 @@ use super::cyclictest::CYCLICTEST;
 use super::json::{self, SysInfo};
 use super::numbers::decimal;
 use super::oslat::{OSLAT, OnCpu, Table};
+use super::output::of_thread;
 use super::rt_migrate_test::{RT_MIGRATE_TEST, Task};
 use super::signaltest::SIGNALTEST;
 use super::{Import, ImportError, Lines, Output, Program, Stated, pairs, rt_migrate_test};
@@ -237,7 +238,7 @@ fn of_pairs(document: &RtTests, line: u64, output: &mut Output) -> Result<(), Im
         let counts = (sender.samples, sender.interval);
         pairs::put(output, index, counts, receiver.priority, stated)?;
         if let Some(timeouts) = receiver.timeoutcount {
-            output.say(&format!("timeoutcount of thread {index}"), &timeouts.to_string());
+            output.say(&of_thread(index, "timeoutcount"), &timeouts.to_string());
         }
     }
     Ok(())
@@ -263,7 +264,7 @@ fn oslat(document: &RtTests, line: u64, output: &mut Output) -> Result<(), Impor
             ("Duration", of.duration.map(|duration| format!("{duration} s"))),
         ] {
             if let Some(value) = value {
-                output.say(&format!("{what} of thread {index}"), &value);
+                output.say(&of_thread(index, what), &value);
             }
         }
         table.cpus.push(OnCpu { cpu: of.cpu(), buckets, stated });
@@ -462,7 +463,7 @@ mod tests {
         assert_eq!((probe.as_str(), figures), ("pmqtest", vec![(1_813, 9_000, 27_180.0, 231_000)]));
         assert_eq!(document.threads[0].scheduling.to_string(), "SCHED_FIFO 80");
         assert_eq!(document.threads[0].interval_ns.0, 1_000_000);
-        assert_eq!(document.imported.as_ref().unwrap().says[0].what, "timeoutcount of thread 0");
+        assert_eq!(document.imported.as_ref().unwrap().says[0].what, "thread 0: timeoutcount");
         let (probe, figures, _) = figures_of(include_str!("samples/svsematest-2.4.json"));
         assert_eq!(
             (probe.as_str(), figures),

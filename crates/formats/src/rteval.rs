@@ -6,6 +6,7 @@
 
 use super::cyclictest::CYCLICTEST;
 use super::numbers::{decimal, is_said_once, mean, whole};
+use super::output::of_thread;
 use super::{Import, ImportError, Output, Program};
 use model::{Column, RowKind};
 use plan::{CpuId, Nanos, Policy, Scheduling};
@@ -90,6 +91,8 @@ struct Core {
     max: Option<i64>,
     mean: Option<f64>,
     sd: Option<f64>,
+    /// Its other figures, in its words.
+    says: Vec<String>,
     buckets: Vec<(i64, u64)>,
 }
 
@@ -167,7 +170,18 @@ impl Measurement {
             sum = sum.saturating_add(core.samples.unwrap_or(0));
             largest = largest.max(core.max);
         }
+        for (index, core) in self.cores.iter().enumerate().filter(|(_, core)| !core.says.is_empty())
+        {
+            output.say(&of_thread(index, "statistics"), &core.says.join(", "));
+        }
         if let Some(system) = &self.system {
+            if !system.says.is_empty() || system.sd.is_some() {
+                let figure =
+                    |name: &str, ns: Option<f64>| ns.map(|ns| format!("{name} {} us", ns / 1e3));
+                let of_all = [figure("mean", system.mean), figure("standard_deviation", system.sd)];
+                let all = of_all.into_iter().flatten().chain(system.says.iter().cloned());
+                output.say("statistics of all threads", &all.collect::<Vec<_>>().join(", "));
+            }
             if let Some(samples) = system.samples.filter(|samples| *samples != sum) {
                 output.contradiction("system: samples", samples, sum);
             }
@@ -407,7 +421,11 @@ impl Core {
             "maximum" => is_said_once(&mut self.max, ns()?),
             "mean" => is_said_once(&mut self.mean, mean(text, 1_000).ok_or_else(bad)?),
             "standard_deviation" => is_said_once(&mut self.sd, mean(text, 1_000).ok_or_else(bad)?),
-            _ => true,
+            // Of its own: rteval's median is not always one.
+            _ => {
+                self.says.push(format!("{name} {text}"));
+                true
+            }
         }
         .then_some(())
         .ok_or_else(|| format!("{name} stands there twice"))

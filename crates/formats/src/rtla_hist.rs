@@ -3,6 +3,7 @@
 //! are measured at different points of one wake-up: each becomes a recording.
 
 use super::numbers::{mean, whole};
+use super::output::of_thread;
 use super::rtla::{Command, Kind, below, unit_ns};
 use super::{Import, ImportError, Lines, Output, Program};
 use model::{Column, RowKind};
@@ -381,8 +382,7 @@ fn put(
     if within == 0 {
         thread.stated.mean = word.and_then(|word| mean(word, unit));
     } else if let Some(word) = word {
-        let what = format!("CPU {cpu}: avg of the lower ends of buckets");
-        output.say(&what, word);
+        output.say(&of_thread(index, "avg of the lower ends of buckets"), word);
     }
     Ok(())
 }

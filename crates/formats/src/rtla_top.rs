@@ -2,7 +2,8 @@
 //! The tables of `rtla timerlat top`, `rtla osnoise top` and `rtla hwnoise`, which are drawn again
 //! and again: the last of a run counts.
 
-use super::numbers::{mean, whole};
+use super::numbers::{decimal, mean, whole};
+use super::output::of_thread;
 use super::rtla::{Command, Kind, below, unit_ns};
 use super::{Import, ImportError, Lines, Output, Program, Stated};
 use model::{Column, RowKind};
@@ -100,7 +101,7 @@ struct Row {
     scale: u64,
     /// Of each kind: the smallest, the mean and the largest; none where there was nothing.
     figures: Vec<Option<[u64; 3]>>,
-    /// Of noise, as it is printed from the runtime on.
+    /// Of noise, as it is printed from the runtime on; of latencies the last of each kind.
     words: Vec<String>,
 }
 
@@ -262,8 +263,10 @@ fn latencies(text: &str, kinds: usize) -> Option<Row> {
         }
         Some(Some([whole(figures[0])?, whole(figures[1])?, whole(figures[2])?]))
     };
+    let last = |part: &str| part.split_whitespace().next().unwrap_or_default().to_owned();
+    let words = parts.clone().map(last).collect();
     let figures: Vec<Option<[u64; 3]>> = parts.map(of_part).collect::<Option<_>>()?;
-    (figures.len() == kinds).then_some(Row { cpu, count, scale, figures, words: Vec::new() })
+    (figures.len() == kinds).then_some(Row { cpu, count, scale, figures, words })
 }
 
 /// `0 #59  53100000  304896  99.42580  6978  56  549  0  53111  1590  13`.
@@ -351,6 +354,7 @@ fn of_timerlat(
             min: Some(ns(min)?),
             mean: mean(&average.to_string(), table.unit),
             max: Some(ns(max)?),
+            last: row.words.get(at).and_then(|text| decimal(text, table.unit)),
             ..Stated::default()
         };
     }
@@ -399,11 +403,8 @@ fn of_noise(table: &Table, mut output: Output) -> Result<Output, ImportError> {
     }
     output.is_of_unknown_min = true;
     for (at, name) in NOISE.iter().enumerate().filter(|(at, _)| ![1, 3].contains(at)) {
-        let of = |row: &Row| {
-            let word = row.words.get(at)?;
-            Some(format!("CPU {}: {word}", row.cpu))
-        };
-        let all: Vec<String> = table.rows.iter().filter_map(of).collect();
+        let of = |(index, row): (usize, &Row)| Some(of_thread(index, row.words.get(at)?));
+        let all: Vec<String> = table.rows.iter().enumerate().filter_map(of).collect();
         if !all.is_empty() {
             output.say(name, &all.join(", "));
         }
@@ -491,8 +492,8 @@ mod tests {
         let of = document.threads[1].latency_ns.unwrap();
         assert_eq!((of.count, of.max), (59, 6_251_000));
         assert!((of.mean - 204_935_000.0 / 59.0).abs() < 1.0);
-        assert_eq!(says(document, "Max Single"), "CPU 0: 56, CPU 3: 33");
-        assert_eq!(says(document, "Thread"), "CPU 0: 13, CPU 3: 12");
+        assert_eq!(says(document, "Max Single"), "thread 0: 56, thread 1: 33");
+        assert_eq!(says(document, "Thread"), "thread 0: 13, thread 1: 12");
         let all = imported(include_str!("samples/rtla-hwnoise.txt"));
         assert_eq!(all[0].document.run.probe, "hwnoise-period");
         assert_eq!(figures(&all[0].document)[1], (599, 0, 0.0, 0));

@@ -37,8 +37,8 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
     if lines.peek()?.is_some_and(is_file) { file(lines, import) } else { statistics(lines, import) }
 }
 
-/// How many there are is not said. The standard deviation is kept as text only: rttest adds up the
-/// squares in 32 bits, which overflow.
+/// How many there are is not said. Before rttest 0.10.0 squares were added up in 32 bits, which
+/// overflow: then the standard deviation is too small.
 fn statistics(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), ImportError> {
     let mut output = import.output(&RTTEST, lines.number());
     lines.advance();
@@ -52,6 +52,7 @@ fn statistics(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), Impo
                 "Min" => decimal(ns, 1).map(|ns| is_said_once(&mut stated.min, ns)),
                 "Max" => decimal(ns, 1).map(|ns| is_said_once(&mut stated.max, ns)),
                 "Mean" => mean(ns, 1).map(|ns| is_said_once(&mut stated.mean, ns)),
+                "Standard deviation" => mean(ns, 1).map(|ns| is_said_once(&mut stated.sd, ns)),
                 _ => Some(true),
             };
             let why = match is_once {
@@ -62,7 +63,7 @@ fn statistics(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(), Impo
             if let Some(why) = why {
                 return Err(lines.error(why));
             }
-            if !["Min", "Max", "Mean"].contains(&name) {
+            if !["Min", "Max", "Mean", "Standard deviation"].contains(&name) {
                 output.say(name, value);
             }
         } else if !(text.is_empty() || text.starts_with("Latency (time after deadline")) {
@@ -174,10 +175,10 @@ iteration timestamp latency minor_pagefaults minor_pagefaults
             let document = &all[0].document;
             let of = document.threads[0].latency_ns.unwrap();
             assert_eq!((of.count, of.min, of.mean, of.max), (2, 7_961, 14_049.551_05, 1_974_464));
-            assert_eq!(of.sd, None);
+            assert_eq!(of.sd, Some(131.175_455));
             let source = document.imported.as_ref().unwrap();
             assert!(source.lacks(Unknown::Count) && source.lacks(Unknown::Interval));
-            assert_eq!(source.says[2].what, "Standard deviation");
+            assert_eq!(source.says[1].what, "Major pagefaults");
         }
     }
 

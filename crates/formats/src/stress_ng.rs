@@ -147,7 +147,7 @@ fn figures(text: &str, output: &mut Output) -> Option<()> {
             "min" => is_said_once(&mut stated.min, decimal(value, 1)?),
             "max" => is_said_once(&mut stated.max, decimal(value, 1)?),
             _ => {
-                output.say(name, part);
+                output.say(name, &format!("{value} ns"));
                 true
             }
         }

@@ -2,8 +2,9 @@
 //! What tests of all importers need.
 
 use super::*;
-use model::{Document, Recorded};
+use model::{Document, Recorded, Said};
 use recording::{Recording, verify};
+use std::fmt::Write;
 
 /// The recordings that are made of a text, each of which agrees with itself.
 pub(crate) fn imported(text: &str) -> Vec<Recorded> {
@@ -170,5 +171,69 @@ fn files_that_are_cut_within_a_number() {
         assert_eq!(refused(text), why(line));
         assert_eq!(imported(&format!("{text}\n")).len(), 1);
         assert_eq!(imported(&format!("{text}\n\nThe log ends at 12")).len(), 1);
+    }
+}
+
+/// Of each sample what is recorded of it: each figure that it states is among the figures of its
+/// threads, or in what it says.
+#[test]
+fn what_is_kept_of_each_sample() {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(place.join("samples"))
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
+    files.sort_unstable();
+    let mut kept = String::new();
+    for file in &files {
+        let name = file.file_name().unwrap().to_string_lossy();
+        let _ = writeln!(kept, "# {name}");
+        match of_file(&std::fs::read(file).unwrap(), ImportOptions::default()) {
+            Ok(all) => all.iter().for_each(|one| what_is_kept(&one.document, &mut kept)),
+            Err(error) => drop(writeln!(kept, "refused: {error}")),
+        }
+    }
+    let golden = place.join("golden/samples.txt");
+    if std::env::var_os("TEIJI_WRITE_GOLDEN").is_some() {
+        std::fs::write(&golden, &kept).unwrap();
+    }
+    let expected = std::fs::read_to_string(&golden).unwrap();
+    for (at, (kept, expected)) in kept.lines().zip(expected.lines()).enumerate() {
+        assert_eq!(kept, expected, "line {} of {}", at + 1, golden.display());
+    }
+    assert_eq!(kept.len(), expected.len());
+}
+
+/// A recording in a few lines.
+fn what_is_kept(document: &Document, kept: &mut String) {
+    let imported = document.imported.as_ref().unwrap();
+    let version = imported.version.iter().chain(&imported.ran_by).chain(&imported.load);
+    let version: String = version.map(|text| format!(", {text}")).collect();
+    let unknown = serde_json::to_string(&imported.unknown).unwrap().replace('"', "");
+    let _ = writeln!(kept, "{}{version}; without {unknown}", document.probe.name);
+    for thread in document.threads.iter().take(4) {
+        let figures = thread.latency_ns.map_or_else(
+            || "nothing".to_owned(),
+            |of| {
+                let sd = of.sd.map_or_else(String::new, |sd| format!(", sd {sd:.3}"));
+                let quantiles = of.quantiles().into_iter().flatten().map(|ns| format!(" {ns}"));
+                let quantiles: String = quantiles.collect();
+                let (count, min, mean, max) = (of.count, of.min, of.mean, of.max);
+                format!("{count} of {min} to {max}, mean {mean:.3}{sd}; quantiles{quantiles}")
+            },
+        );
+        let buckets = thread.histogram_ns.buckets.len();
+        let cpu = document.probe.cpu_text(thread);
+        let _ = writeln!(
+            kept,
+            "  thread {} {cpu}: {figures}; {buckets} buckets, every {}, {}",
+            thread.index, thread.interval_ns, thread.scheduling
+        );
+    }
+    for Said { what, text } in imported.says.iter().take(40) {
+        let _ = writeln!(kept, "  {what}: {text}");
+    }
+    for warning in &document.warnings {
+        let _ = writeln!(kept, "  ! {}", serde_json::to_string(warning).unwrap());
     }
 }

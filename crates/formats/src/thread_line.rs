@@ -3,6 +3,7 @@
 //! `T: 0 (11999) P:80 I:1000 C:   9 Min:   20 Act:   20 Avg:  109 Max:     192`.
 
 use super::numbers::{decimal, mean, whole};
+use super::output::of_thread;
 use super::{ImportError, Lines, Measured, Output, Stated};
 use plan::{CpuId, Nanos, Policy, Scheduling};
 
@@ -93,6 +94,7 @@ impl<'l> ThreadLine<'l> {
             min: ns("Min"),
             mean: mean(self.get("Avg").unwrap_or_default(), unit_ns).filter(|_| count != Some(0)),
             max: ns("Max"),
+            last: ns("Act"),
             ..Stated::default()
         }
     }
@@ -180,7 +182,7 @@ impl Broken {
         let Some(index) = output.threads.iter().position(is_it).or(largest) else { return };
         let Some(max) = output.threads[index].stated.max.replace(value) else { return };
         let us = |ns: i64| format!("{:.3} us", ns as f64 / 1e3);
-        output.contradiction(format!("thread {index}: maximum"), us(max), us(value));
+        output.contradiction(of_thread(index, "maximum"), us(max), us(value));
     }
 }
 

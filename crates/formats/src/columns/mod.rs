@@ -11,6 +11,7 @@ use self::layout::{Layout, MAX_ABOVE, ROWS_ALIKE, is_comment, is_rule};
 use self::names::{Holds, cpu, holds, is_of_cpus, is_of_figure, kind};
 use self::notation::Notation;
 use super::numbers::whole;
+use super::output::of_thread;
 use super::{Import, ImportError, Lines, Output, Program};
 use model::{Column, RowKind};
 use plan::CpuId;
@@ -541,7 +542,7 @@ fn begun(import: &mut Import<'_>, program: &'static Program, line: u64) -> Outpu
 /// Makes a thread of a column.
 fn put_thread(output: &mut Output, thread: usize, name: &str) -> Result<(), String> {
     if !name.is_empty() {
-        output.say("column", name);
+        output.say(&of_thread(thread, "name"), name);
     }
     let thread = output.thread(thread).map_err(|error| error.to_string())?;
     thread.cpu = cpu(name).map(CpuId);

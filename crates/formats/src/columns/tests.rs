@@ -49,7 +49,7 @@ fn columns_of_different_things_are_recordings_of_their_own() {
             [(40, 10_314_000, 34_842_000)]
         ]
     );
-    assert_eq!(says(&all[1], "column"), ["Tuned guest (ms)"]);
+    assert_eq!(says(&all[1], "thread 0: name"), ["Tuned guest (ms)"]);
     let source = all[0].document.imported.as_ref().unwrap();
     assert_eq!((source.format.as_str(), source.resolution_ns), ("columns", 1_000));
     assert!(source.lacks(Unknown::Interval) && !source.lacks(Unknown::Unit));
