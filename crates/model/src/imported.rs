@@ -109,6 +109,12 @@ impl Document {
         self.has_intervals().then_some(thread.interval_ns)
     }
 
+    /// Whether it is known when each row was: another program may print neither that nor an
+    /// interval.
+    pub fn knows_times(&self) -> bool {
+        self.imported.is_none() || self.probe.rows == RowKind::Events || self.has_intervals()
+    }
+
     /// Whether a load was off target, where that was looked at.
     pub fn known_off_target(&self) -> Option<bool> {
         self.imported.is_none().then_some(self.load_off_target)
@@ -155,7 +161,7 @@ impl Document {
         if self.imported.is_none() {
             return Ok(shown);
         }
-        let has_interval = self.has_intervals() && !self.lacks(Unknown::Interval);
+        let has_interval = self.has_intervals();
         let is_pinned = |thread: &Thread| thread.pinned;
         clear(&mut shown["instrument"], &OF_INSTRUMENT);
         let run = &mut shown["run"];
@@ -179,9 +185,8 @@ impl Document {
             }
             let knows_lost = self.knows_lost(thread, thread.evidence.samples_lost);
             clear_if(!knows_lost, &mut shown["evidence"], &["samples_lost"]);
-            let has_time = has_interval || self.probe.rows == RowKind::Events;
             for worst in shown["worst"].as_array_mut().into_iter().flatten() {
-                clear_if(!has_time, worst, &["planned_ns", "since_start_ns"]);
+                clear_if(!self.knows_times(), worst, &["planned_ns", "since_start_ns"]);
             }
         }
         Ok(shown)

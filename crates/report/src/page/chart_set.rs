@@ -11,7 +11,6 @@ use crate::overview::Overview;
 use crate::page::embedded;
 use crate::page::tables::{self, DataTable};
 use crate::sections::columns::Measured;
-use model::{RowKind, Unknown};
 use serde::Serialize;
 
 pub(crate) struct ChartSet {
@@ -28,14 +27,20 @@ pub(crate) struct ChartSet {
 }
 
 impl ChartSet {
-    /// The charts of overlaid recordings.
+    /// The charts of overlaid recordings, of which something is known that they show.
     pub(crate) fn overlaid(series: &Charts, all: &[Overview<'_>]) -> ChartSet {
+        let known = Chart::ALL.into_iter().filter(|chart| all.is_empty() || knows_any(*chart, all));
         ChartSet::new(
-            Chart::ALL.into_iter().map(|chart| view(chart, series, all)).collect(),
+            known.map(|chart| view(chart, series, all)).collect(),
             &series.recordings,
             series.measured,
             series,
         )
+    }
+
+    /// Whether it has a chart of this id.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.charts.iter().any(|chart| chart.id == id)
     }
 
     /// These charts, whose scripts draw the recordings from the data.
@@ -80,12 +85,7 @@ pub(crate) struct ThreadChoice {
 fn knows_any(chart: Chart, all: &[Overview<'_>]) -> bool {
     all.iter().any(|one| match chart {
         Chart::Histogram | Chart::Exceedance => one.measured().knows_distribution(),
-        Chart::Time => {
-            let document = one.document();
-            let has_times =
-                document.probe.rows == RowKind::Events || !document.lacks(Unknown::Interval);
-            judge::knows_order(document) && has_times
-        }
+        Chart::Time => judge::knows_order(one.document()) && one.document().knows_times(),
     })
 }
 

@@ -94,9 +94,17 @@ pub(crate) fn inference_rows(all: &[Overview<'_>], max: usize) -> Vec<RecordingI
             at_once: inference::at_once(document, overview.inferences),
         }
     };
+    let says_any = |one: &RecordingInference| {
+        let of_thread = |thread: &ThreadInference| {
+            !thread.messages.is_empty()
+                || thread.quantiles.iter().any(|(_, interval)| !interval.is_empty())
+        };
+        !one.at_once.is_empty() || one.threads.iter().any(of_thread)
+    };
     all.iter()
         .enumerate()
         .filter(|(_, overview)| !overview.inferences.is_empty())
         .map(from_overview)
+        .filter(says_any)
         .collect()
 }

@@ -309,10 +309,10 @@ pub(crate) fn worst(charts: &Charts, all: &[Overview<'_>]) -> Vec<WorstTable> {
             .worst
             .iter()
             .map(|worst| {
-                let at = format!("{:.3}", Nanos(worst.since_start_ns).as_secs_f64());
+                let at = || format!("{:.3}", Nanos(worst.since_start_ns).as_secs_f64());
                 [
                     one.time().micros(worst.latency_ns),
-                    at,
+                    one.document().knows_times().then(at).or_nothing(),
                     worst.cpu.map(|cpu| cpu.to_string()).or_nothing(),
                     worst.thread.to_string(),
                     format::count(worst.activation),

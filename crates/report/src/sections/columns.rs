@@ -123,6 +123,8 @@ pub(crate) struct Probes {
     rows: Option<Rows>,
     /// Whether any of them has activations.
     has_activations: bool,
+    /// Whether of any more is inferred than figures: not of another program's histogram.
+    has_inferences: bool,
     /// Whether of any it is known how many were measured, and not how many were due.
     has_undue: bool,
     /// What they judge, each once.
@@ -150,6 +152,7 @@ impl Probes {
         self.units_assumed.extend(unit.filter(|unit| !self.units_assumed.contains(unit)));
         self.rows = self.rows.into_iter().chain([probe.rows.into()]).reduce(Rows::and);
         self.has_activations |= probe.rows == RowKind::Activations;
+        self.has_inferences |= document.imported.is_none() || judge::knows_order(document);
         self.has_undue |= probe.is_imported() && probe.rows != RowKind::Events;
         if !self.quantities.contains(&probe.quantity) {
             self.quantities.push(probe.quantity);
@@ -208,6 +211,11 @@ impl Probes {
     /// Whether the time between two wake-ups is anything that a reader may meet.
     pub(crate) const fn has_activations(&self) -> bool {
         self.has_activations
+    }
+
+    /// Whether of any more is inferred than its figures.
+    pub(crate) const fn has_inferences(&self) -> bool {
+        self.has_inferences
     }
 
     /// The name of each and what it judges, in the current language; none where all is said of the

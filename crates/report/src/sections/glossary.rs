@@ -23,13 +23,15 @@ pub(crate) fn words(probes: &Probes) -> Vec<Word> {
         Word { term: "row", name: rows.singular(), meaning: row(rows).said().to_owned() },
         Word { term: "latency", name: texts::latency.said(), meaning: latency(probes) },
     ];
-    let jitter = probes.has_activations().then_some(JITTER);
+    let is_inferred = probes.has_inferences();
+    let jitter = (probes.has_activations() && is_inferred).then_some(JITTER);
     let terms = [
         (texts::late, late(rows)),
         (texts::skipped, skipped(rows)),
         (texts::as_measured, as_measured(rows)),
     ];
-    let terms = terms.into_iter().chain(FIGURES).chain(jitter).chain(INFERENCE_TERMS);
+    let inferred = INFERENCE_TERMS.into_iter().filter(|_| is_inferred);
+    let terms = terms.into_iter().chain(FIGURES).chain(jitter).chain(inferred);
     words.extend(terms.map(|(term, meaning)| Word {
         term: term.in_english(),
         name: term.said(),
@@ -38,17 +40,18 @@ pub(crate) fn words(probes: &Probes) -> Vec<Word> {
     words
 }
 
-const FIGURES: [(Text, Text); 5] = [
+const FIGURES: [(Text, Text); 3] = [
     (texts::p99_9, texts::what_a_quantile_is),
     (texts::standard_deviation_short, texts::standard_deviation_divisor_n),
     (texts::exceedance, texts::share_latencies_least_long),
-    (texts::confidence_95, texts::if_machine_does_not),
-    (texts::lost, texts::measured_but_not_recorded),
 ];
 
 const JITTER: (Text, Text) = (texts::jitter, texts::how_much_time_between);
 
-const INFERENCE_TERMS: [(Text, Text); 5] = [
+/// What takes samples, one by one.
+const INFERENCE_TERMS: [(Text, Text); 7] = [
+    (texts::confidence_95, texts::if_machine_does_not),
+    (texts::lost, texts::measured_but_not_recorded),
     (texts::tail, texts::latencies_above_threshold_fitted),
     (texts::modes, texts::latencies_cluster_around_several),
     (texts::period, texts::large_latencies_regular_distance),

@@ -4,7 +4,7 @@
 use crate::format::{self, count};
 use crate::language::{Text, texts, tr};
 use crate::overview::Overview;
-use crate::sections::latencies::OrNothing;
+use crate::sections::latencies::{NOTHING, OrNothing};
 use crate::sections::rows::Rows;
 use crate::sections::{columns, imported};
 use model::{Document, TakenBy, Thread, ThreadEvidence, Unknown};
@@ -43,6 +43,9 @@ const OF_MEASURING: [Text; 9] = [
     texts::page_faults_while_measuring,
     texts::preempted_while_measuring,
 ];
+
+/// What a run of this program has alone.
+const OF_OWN_RUNS: [Text; 3] = [texts::break_above, texts::events_recorded, texts::clock];
 
 /// What only outputs of other programs have.
 const OF_OUTPUT: [Text; 4] = [
@@ -142,17 +145,20 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
     let has_length = all.iter().any(|overview| overview.document().length().is_some());
     let is_imported = |overview: &Overview<'_>| overview.document().imported.is_some();
     let (any_imported, all_imported) = (all.iter().any(is_imported), all.iter().all(is_imported));
-    let is_said = |unknown: Unknown| all.iter().all(|overview| !overview.document().lacks(unknown));
     let is_asked = |name: &Text| match *name {
         PHASE => in_phases,
         texts::length_heading => has_length,
         name if OF_OUTPUT.contains(&name) => any_imported,
-        texts::interval_heading if all_imported => is_said(Unknown::Interval),
-        texts::scheduling_heading if all_imported => is_said(Unknown::Scheduling),
+        texts::interval_heading | texts::scheduling_heading if all_imported => true,
         name => !(elsewhere && OF_MEASURING.contains(&name)),
     };
-    let asked = questions.into_iter().filter(|(name, _)| is_asked(name));
-    if all.is_empty() { Vec::new() } else { asked.map(row).collect() }
+    // What no output says is said once, in a row of its own.
+    let is_said = |row: &MethodRow| {
+        let nothing = [tr!(not_known), NOTHING.to_owned()];
+        !all_imported || row.values.iter().any(|value| !nothing.contains(value))
+    };
+    let asked = questions.into_iter().filter(|(name, _)| is_asked(name)).map(row).filter(is_said);
+    if all.is_empty() { Vec::new() } else { asked.collect() }
 }
 
 /// Whether what another program measured has no answer there.
@@ -160,7 +166,10 @@ fn is_unknown(document: &Document, name: Text) -> bool {
     match name {
         texts::interval_heading => document.imported.is_some() && !document.has_intervals(),
         texts::scheduling_heading => document.lacks(Unknown::Scheduling),
-        name => document.imported.is_some() && OF_MEASURING.contains(&name),
+        name => {
+            document.imported.is_some()
+                && (OF_MEASURING.contains(&name) || OF_OWN_RUNS.contains(&name))
+        }
     }
 }
 
@@ -219,9 +228,6 @@ fn scheduling(overview: &Overview<'_>) -> String {
 fn clock(overview: &Overview<'_>) -> String {
     let document = overview.document();
     let instrument = &document.instrument;
-    if document.imported.is_some() {
-        return tr!(not_known);
-    }
     if document.probe.taken_by() == TakenBy::AnotherMachine {
         return tr!(of_the_stream);
     }
@@ -265,6 +271,7 @@ pub(crate) fn commands(all: &[Overview<'_>], of_page: &str) -> Vec<Command> {
             what: overview.name.clone(),
             line: format::clip(&command_line(&overview.document().command_line), MAX_COMMAND),
         })
+        .filter(|command| !command.line.is_empty())
         .collect();
     if !of_page.is_empty() {
         commands.push(Command { what: tr!(this_page), line: format::clip(of_page, MAX_COMMAND) });

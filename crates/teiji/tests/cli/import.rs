@@ -504,3 +504,38 @@ fn a_mean_that_no_output_states_is_nowhere() {
     let failed = place.teiji("gate all/lines.txt.teiji --limit max<10us");
     assert_eq!(failed.code, Some(1), "the largest is known: {failed:?}");
 }
+
+/// Headings stood above nothing, a break at no latency was said of another program's run, and
+/// samples without times were all at 0 s.
+#[test]
+fn a_page_has_no_section_of_what_no_output_says() {
+    let _turn = beside_others();
+    let place = TestFolder::new();
+    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/src/samples");
+    for name in ["cyclictest-2.4-fifo.txt", "jitterdebugger-samples.raw"] {
+        std::fs::copy(format!("{samples}/{name}"), place.join(name)).unwrap();
+    }
+    place.well("report cyclictest-2.4-fifo.txt -o page.html --md page.md");
+    let page = place.read("page.md");
+    let headings: Vec<&str> = page.lines().filter(|line| line.starts_with('#')).collect();
+    let expected = [
+        "# cyclictest-2.4-fifo.txt – teiji",
+        "## Summary",
+        "## What was measured",
+        "## Conditions",
+        "## How it was measured",
+        "## Words",
+    ];
+    assert_eq!(headings, expected, "{page}");
+    for nothing in ["Break above", "| not known |", "``", "**jitter**", "Nothing to draw"] {
+        assert!(!page.contains(nothing), "{nothing}: {page}");
+    }
+    let html = place.read("page.html");
+    for id in ["histogram", "latency-over-time", "exceedance", "worst", "inferences"] {
+        assert!(!html.contains(&format!("\"#{id}\"")), "a link to {id}");
+        assert!(!html.contains(&format!("<section id=\"{id}\"")), "{id}");
+    }
+    place.well("report jitterdebugger-samples.raw -o raw.html --md raw.md");
+    let raw = place.read("raw.md");
+    assert!(raw.contains("| 30.0 | – | – | 1 | 0 |") && !raw.contains(" over time"), "{raw}");
+}

@@ -226,7 +226,7 @@ fn a_recording_of_figures_only() {
             && !page.contains("null µs")
             && !page.contains("no latency was measured")
     );
-    assert!(page.matches("Nothing to draw: there are no samples.").count() >= 3);
+    assert!(!page.contains("Nothing to draw") && !page.contains("<section id=\"histogram\""));
     assert!(
         !page.contains("class=\"canvas\"") && !page.contains("class=\"paper\""),
         "axes would make up a range"
