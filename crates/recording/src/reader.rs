@@ -304,13 +304,18 @@ impl ThreadSamples<'_> {
 
     /// Figures without those that the output of another program does not state.
     fn as_known(&self, statistics: Statistics) -> Statistics {
-        let forgotten: [(Unknown, fn(Statistics) -> Statistics); 3] = [
-            (Unknown::Minimum, Statistics::without_min),
-            (Unknown::Mean, Statistics::without_mean),
-            (Unknown::Count, Statistics::without_count),
-        ];
-        let forgotten = forgotten.iter().filter(|(what, _)| self.document().lacks(*what));
-        forgotten.fold(statistics, |statistics, (_, without)| without(statistics))
+        let lacks = |what| self.document().lacks(what);
+        let mut statistics = statistics;
+        if lacks(Unknown::Minimum) {
+            statistics = statistics.without_min();
+        }
+        if lacks(Unknown::Mean) {
+            statistics = statistics.without_mean();
+        }
+        if lacks(Unknown::Count) {
+            statistics = statistics.without_count();
+        }
+        statistics
     }
 
     /// Opens one of the columns that the probe states.
