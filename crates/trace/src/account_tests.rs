@@ -293,7 +293,7 @@ fn what_was_not_seen_is_not_guessed() {
         account(
             &SPIKE,
             &[Leg { from: 1_000, until: 2_000, window }],
-            &own(&[&made]),
+            &own(&[made]),
             &Beside::default(),
         )
     };

@@ -71,7 +71,7 @@ fn hung_up() {
     place.well("verify x.teiji");
 }
 
-/// Where the shell ignores SIGHUP and SIGINT, the run goes on without its terminal, and `q` ends it.
+/// Where the shell ignores SIGHUP and SIGINT, the run goes on without a terminal, and `q` ends it.
 #[test]
 fn ignored_signals() {
     let _turn = beside_others();
