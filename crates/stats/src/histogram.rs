@@ -240,7 +240,7 @@ impl Histogram {
     }
 
     /// Whether the value of this rank is one that is known.
-    pub fn knows_rank(&self, rank: u64) -> bool {
+    pub(crate) fn knows_rank(&self, rank: u64) -> bool {
         self.beyond == 0 || rank <= self.total() - self.beyond || rank == self.total()
     }
 
