@@ -200,6 +200,9 @@ impl Summary {
     fn compare(&self, samples: &Samples, output: &mut Output) {
         if let Some(max) = self.max.filter(|max| *max != samples.max) {
             output.contradiction("Max Latency", max, samples.max);
+            if max > samples.max {
+                output.raise_max(max);
+            }
         }
         if let Some(recorded) = self.recorded.filter(|recorded| *recorded != samples.count) {
             output.contradiction("Samples recorded", recorded, samples.count);

@@ -145,7 +145,7 @@ impl LatencyTable {
         }
         let thread = output.thread(0)?;
         let count = thread.stated.count;
-        let (min, max) = (Some(min), Some(max));
+        let (min, max) = (Some(self.min.map_or(min, |of| of.min(min))), self.max.max(Some(max)));
         thread.stated = Stated { count, min, mean: Some(mean), max, ..Stated::default() };
         Ok(())
     }

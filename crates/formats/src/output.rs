@@ -212,6 +212,17 @@ impl Output {
     /// When it cannot be written, or is none.
     pub(crate) fn sample(&mut self, thread: usize, value_ns: i64) -> Result<(), ImportError> {
         if !(-MAX_NS..=MAX_NS).contains(&value_ns) {
+    /// Takes the largest of all together that the output states, ns, where that is above those of
+    /// its parts: nobody knows of which it is, so it counts as one of the thread with the largest.
+    /// Of samples it is lacking, and how large others are that lack is not known.
+    pub(crate) fn raise_max(&mut self, stated: i64) {
+        self.may_have_more |= self.threads.iter().any(|thread| thread.samples() > 0);
+        let largest = self.threads.iter_mut().filter_map(|thread| thread.stated.max.as_mut());
+        if let Some(max) = largest.max() {
+            *max = stated.max(*max);
+        }
+    }
+
             let why = format!("thread {thread}: no latency is so large");
             return Err(ImportError::at(self.line, why));
         }

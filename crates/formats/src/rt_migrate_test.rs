@@ -188,6 +188,9 @@ fn compare(index: usize, task: &Task, (min, max, sum): (i64, i64, i64), output: 
             output.contradiction(of_thread(index, name), stated, found);
         }
     }
+    if task.max > max {
+        output.raise_max(task.max);
+    }
 }
 
 /// Makes tasks of which there are figures alone threads of an output.
