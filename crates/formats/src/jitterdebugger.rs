@@ -108,6 +108,7 @@ fn of_lines(lines: &mut Lines<'_>, output: &mut Output, unit: i64) -> Result<(),
                 .iter()
                 .position(|thread| thread.cpu.is_some_and(|known| u64::from(known.0) == cpu));
             let index = thread.unwrap_or(usize::MAX);
+            (output.is_broken_off, output.broken_at) = (true, thread.map(|index| (index, hit)));
             let max = output.threads.get(index).and_then(|thread| thread.stated.max);
             if let Some(max) = max.filter(|max| *max < hit) {
                 let us = |ns: i64| format!("{} us", ns / 1_000);

@@ -72,6 +72,10 @@ pub(crate) struct Output {
     pub is_of_unknown_mean: bool,
     /// Whether there may be values beyond the histogram that are not said.
     pub may_have_more: bool,
+    /// Whether a latency ended the run.
+    pub is_broken_off: bool,
+    /// The thread that it is of and the latency, ns, where that is said.
+    pub broken_at: Option<(usize, i64)>,
     /// Whether the program measured, and nothing was above its threshold.
     pub found_nothing: bool,
     pub probe_settings: plan::ProbeSettings,
@@ -129,6 +133,8 @@ impl Output {
             is_of_unknown_min: false,
             is_of_unknown_mean: false,
             may_have_more: false,
+            is_broken_off: false,
+            broken_at: None,
             found_nothing: false,
             probe_settings: plan::ProbeSettings::new(),
             length: None,
@@ -464,6 +470,26 @@ impl Output {
     fn document(&mut self, file: &str, teiji: &str) -> Document {
         let threads: Vec<Thread> = (0..self.threads.len())
             .map(|index| {
+    /// How its run ended.
+    fn end(&self) -> End {
+        if let Some(line) = self.cut_at {
+            return End::RecordingFailed { error: format!("the file ends within line {line}") };
+        }
+        if !self.is_broken_off {
+            return End::Done;
+        }
+        let threads = self.threads.iter().enumerate();
+        let maxima = threads.filter_map(|(index, thread)| Some((index, thread.stated.max?)));
+        let largest = maxima.max_by_key(|(_, max)| *max);
+        let (thread, latency_ns) = self.broken_at.or(largest).unwrap_or_default();
+        // It was the last.
+        let count = self
+            .threads
+            .get(thread)
+            .map_or(0, |thread| thread.stated.count.unwrap_or_else(|| thread.samples()));
+        End::BreakAbove { thread, activation: count.saturating_sub(1), latency_ns }
+    }
+
                 let mut thread = self.document_thread(index);
                 thread.histogram_ns.buckets = std::mem::take(&mut self.threads[index].buckets);
                 thread
@@ -507,11 +533,10 @@ impl Output {
             format: FORMAT.to_owned(),
             version: VERSION,
             teiji: teiji.to_owned(),
+        let end = self.end();
             anonymous: false,
-            state: if self.cut_at.is_some() { State::Stopped } else { State::Complete },
-            end: Some(self.cut_at.map_or(End::Done, |line| End::RecordingFailed {
-                error: format!("the file ends within line {line}"),
-            })),
+            state: if end == End::Done { State::Complete } else { State::Stopped },
+            end: Some(end),
             started_at: self.started_at.clone().unwrap_or_default(),
             ended_at: self.ended_at.clone(),
             command_line: self.command_line.clone(),

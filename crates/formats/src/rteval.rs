@@ -198,6 +198,13 @@ impl Measurement {
         }
         for (what, text) in &self.says {
             output.say(what, text);
+            output.is_broken_off |= what.starts_with("abort_report");
+            if what == "abort_report: measured_latency" {
+                let ns = whole(text).and_then(|us| i64::try_from(us).ok()?.checked_mul(1_000));
+                let maxima = self.cores.iter().map(|core| core.max).enumerate();
+                let thread = maxima.max_by_key(|(_, max)| *max).map(|(index, _)| index);
+                output.broken_at = thread.zip(ns);
+            }
         }
         Ok(())
     }

@@ -148,6 +148,7 @@ pub(super) fn below(lines: &mut Lines<'_>, outputs: &mut [Output]) -> Result<(),
     // The CPU that is analysed, and what its next lines belong to.
     let (mut cpu, mut heading) = (String::new(), String::new());
     let mut listed: Vec<String> = Vec::new();
+    let mut is_stopped = false;
     while let Some(line) = lines.peek()? {
         let text = line.trim();
         let is_listed =
@@ -165,6 +166,7 @@ pub(super) fn below(lines: &mut Lines<'_>, outputs: &mut [Output]) -> Result<(),
             heading.clear();
         } else if text.contains(" hit stop tracing") || text.ends_with("missed events") {
             say("rtla", text);
+            is_stopped |= text.contains(" hit stop tracing");
         } else if let Some(rest) = text.strip_prefix("Max timerlat IRQ latency from idle:") {
             say("Max timerlat IRQ latency from idle", rest);
         } else if text.starts_with("Saving trace to ") || text.starts_with("Printing CPU tasks") {
@@ -186,6 +188,7 @@ pub(super) fn below(lines: &mut Lines<'_>, outputs: &mut [Output]) -> Result<(),
     if !listed.is_empty() {
         say(&format!("{cpu}{heading}"), &listed.join(", "));
     }
+    outputs.iter_mut().for_each(|output| output.is_broken_off |= is_stopped);
     Ok(())
 }
 

@@ -39,6 +39,7 @@ pub(crate) fn read(lines: &mut Lines<'_>, import: &mut Import<'_>) -> Result<(),
         } else if is_of_thread(line) {
             let line = line.to_owned();
             output.say("thread", &line);
+            output.is_broken_off |= line.ends_with(" exceeded trace limit.");
             lines.advance();
         } else if is_load_average(line) || line.trim().is_empty() {
             lines.advance();

@@ -174,12 +174,17 @@ impl Broken {
     pub(crate) fn put(&self, output: &mut Output) {
         let Some(value) = self.value else { return };
         let of_lines = output.threads.iter().map(|thread| thread.stated.max);
-        if of_lines.clone().flatten().max().is_none_or(|max| max >= value) {
+        let is_it = |thread: &Measured| Some(thread.tid) == self.tid;
+        let largest = of_lines.clone().enumerate().max_by_key(|(_, max)| *max);
+        let largest = largest.map(|(index, _)| index);
+        let of_it = output.threads.iter().position(is_it);
+        let Some(index) = of_it.or(largest) else { return };
+        (output.is_broken_off, output.broken_at) = (true, Some((index, value)));
+        if of_lines.flatten().max().is_none_or(|max| max >= value) {
             return;
         }
-        let is_it = |thread: &Measured| Some(thread.tid) == self.tid && thread.stated.max.is_some();
-        let largest = of_lines.enumerate().max_by_key(|(_, max)| *max).map(|(index, _)| index);
-        let Some(index) = output.threads.iter().position(is_it).or(largest) else { return };
+        let has_max = |index: &usize| output.threads[*index].stated.max.is_some();
+        let Some(index) = of_it.filter(has_max).or(largest) else { return };
         let Some(max) = output.threads[index].stated.max.replace(value) else { return };
         let us = |ns: i64| format!("{:.3} us", ns as f64 / 1e3);
         output.contradiction(of_thread(index, "maximum"), us(max), us(value));

@@ -31,6 +31,11 @@ pub(crate) fn cut_short(document: &Document) -> Option<String> {
                 tr!(stopped_early_interval_before, row, thread, off)
             }
         }
+        (State::Stopped, Some(End::BreakAbove { thread, latency_ns, .. }))
+            if document.imported.is_some() =>
+        {
+            tr!(stopped_early_break_value, thread, latency = format::latency(*latency_ns))
+        }
         (State::Stopped, Some(End::BreakAbove { thread, activation, latency_ns })) => tr!(
             stopped_early_row_thread,
             row = Rows::from(document.probe.rows).numbered(*activation),

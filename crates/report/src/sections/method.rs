@@ -83,12 +83,10 @@ pub(crate) fn rows(all: &[Overview<'_>]) -> Vec<MethodRow> {
             OverrunPolicy::CatchUp => tr!(run_each_missed_one),
         }),
         (texts::warm_up_not_counted, |o| o.warmup_ns().to_string()),
-        (texts::break_above, |o| {
-            o.recorded
-                .document
-                .run
-                .break_above_ns
-                .map_or_else(|| tr!(never), |limit| limit.to_string())
+        (texts::break_above, |o| match o.document().run.break_above_ns {
+            Some(limit) => limit.to_string(),
+            None if o.document().imported.is_some() => tr!(not_known),
+            None => tr!(never),
         }),
         (texts::events_recorded, |o| {
             let asked = o.document().run.explain_above_ns;
