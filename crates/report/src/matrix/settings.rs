@@ -118,7 +118,12 @@ pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
         document.lab.as_ref().and_then(|lab| lab.qemu.version.split(' ').next()).map(str::to_owned);
     let source = document.imported.as_ref().map(|imported| {
         let line = if imported.line == 1 { String::new() } else { format!(":{}", imported.line) };
-        format!("{}{line}", imported.file)
+        // Columns of one table are different things.
+        let columns = || imported.says.iter().filter(|said| said.what == "column");
+        let column = columns().next().filter(|_| columns().count() == document.threads.len());
+        let column = column.filter(|_| document.threads.len() == 1);
+        let column = column.map_or_else(String::new, |said| format!(":{}", said.text));
+        format!("{}{line}{column}", imported.file)
     });
     let interval = of_threads(run.interval_ns.to_string()).or_else(|| {
         let is_said = document.imported.is_some() && run.interval_ns > Nanos(1);
