@@ -2,7 +2,7 @@
 //! CSV: every row of a recording, or its histogram.
 
 use super::ExportError;
-use model::{Detail, ProbeStatement, Thread};
+use model::{Detail, Document, ProbeStatement, Thread, Unknown};
 use recording::{Recording, Row, each_row};
 use stats::Bucket;
 use std::io::{self, BufWriter, Write};
@@ -19,11 +19,14 @@ pub fn export_samples(
 ) -> Result<(), ExportError> {
     let mut out = BufWriter::with_capacity(1 << 16, to);
     let probe = &recording.document().probe;
-    let columns: Vec<String> = probe.columns.iter().map(|column| cell(&column.name)).collect();
+    let own = OwnUnit::of(recording.document());
+    let columns: Vec<String> =
+        probe.columns.iter().map(|column| cell(own.name(&column.name))).collect();
     let RowNames { row, time } = RowNames::of(probe);
-    writeln!(out, "thread,cpu,{row},{time},{}", columns.join(","))?;
+    writeln!(out, "thread,cpu,{row},{},{}", own.name(time), columns.join(","))?;
     let result = each_table_row(recording, &mut |thread, row, time| {
         let (index, cpu) = (thread.index, probe.cpu_text(thread));
+        let text = |ns: Option<i64>| text(ns.map(|ns| own.value(ns)));
         write!(out, "{index},{cpu},{},{}", row.number, text(time))?;
         for value in row.values {
             write!(out, ",{}", text(*value))?;
@@ -32,6 +35,25 @@ pub fn export_samples(
     });
     out.flush()?;
     result
+}
+
+/// The unit of an output that was imported and does not state it: times are in that, and no heading
+/// calls them ns.
+struct OwnUnit(Option<i64>);
+
+impl OwnUnit {
+    fn of(document: &Document) -> Self {
+        let imported = document.imported.as_ref().filter(|_| document.lacks(Unknown::Unit));
+        OwnUnit(imported.map(|imported| imported.resolution_ns.max(1)))
+    }
+
+    fn name<'n>(&self, name: &'n str) -> &'n str {
+        self.0.and_then(|_| name.strip_suffix("_ns")).unwrap_or(name)
+    }
+
+    fn value(&self, ns: i64) -> i64 {
+        ns / self.0.unwrap_or(1)
+    }
 }
 
 /// What the number of a row and its time are called.
@@ -67,13 +89,17 @@ pub(super) fn each_table_row(
     for (thread, files) in recording.document().threads.iter().zip(recording.sample_files()?) {
         let planned =
             |row: u64| i64::try_from(row).unwrap_or(i64::MAX).saturating_mul(thread.interval_ns.0);
+        // Another program's may not be known.
+        let has_interval = recording.document().known_interval(thread).is_some();
         let mut failed: io::Result<()> = Ok(());
         let read = each_row(&files, &mut |row| {
             if failed.is_err() {
                 return;
             }
-            let since_start =
-                if probe.is_planned() { Some(planned(row.number)) } else { row.time_ns };
+            let since_start = match probe.is_planned() {
+                true => has_interval.then(|| planned(row.number)),
+                false => row.time_ns,
+            };
             failed = visit(thread, row, since_start.map(|time| thread.start_ns.0 + time));
         });
         failed?;
@@ -102,7 +128,9 @@ pub fn export_histogram(
         return Err(ExportError::Refused(format!("{path} holds no histogram")));
     }
     let mut out = BufWriter::new(to);
-    writeln!(out, "thread,cpu,from_ns,to_ns,count,column,probe")?;
+    let own = OwnUnit::of(&recorded.document);
+    let [from, to] = ["from_ns", "to_ns"].map(|name| own.name(name));
+    writeln!(out, "thread,cpu,{from},{to},count,column,probe")?;
     let probe = &recorded.document.probe;
     let of = cell(&probe.name);
     for (place, (thread, judged)) in
@@ -112,7 +140,7 @@ pub fn export_histogram(
         let further =
             recorded.beside.get(place).map(|beside| beside.columns.as_slice()).unwrap_or_default();
         for (column, statistics) in probe.columns.iter().zip([judged].into_iter().chain(further)) {
-            let name = cell(&column.name);
+            let name = cell(own.name(&column.name));
             // Of a histogram alone its own buckets, which may be wider than ours or narrower.
             let buckets: Vec<Bucket> = match thread.detail {
                 Detail::Histogram => thread.histogram_ns.buckets.clone(),
@@ -123,7 +151,9 @@ pub fn export_histogram(
                 writeln!(
                     out,
                     "{index},{cpu},{},{},{},{name},{of}",
-                    bucket.lower, bucket.upper, bucket.count
+                    own.value(bucket.lower),
+                    own.value(bucket.upper),
+                    bucket.count
                 )?;
             }
         }

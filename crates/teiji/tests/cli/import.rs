@@ -52,7 +52,10 @@ fn each_output_becomes_a_recording() {
     assert_eq!(document["command_line"], serde_json::json!(["cyclictest", "-v"]));
     assert_eq!(document["threads"][0]["latency_ns"]["max"], 900_000);
     let buckets = place.well("export all/hist.txt.teiji --histogram").out;
-    assert!(buckets.contains("\n0,,10000,70000,2,"), "as wide as they are: {buckets}");
+    assert!(
+        buckets.contains("\n0,,10,70,2,latency,"),
+        "as wide as they are, in their unit: {buckets}"
+    );
     let table = place.well("show all").out;
     assert!(table.contains("hist.txt") && table.contains("log.md:12"), "{table}");
 }
