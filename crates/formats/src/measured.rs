@@ -4,7 +4,7 @@
 
 use super::ImportError;
 use plan::{CpuId, Nanos, Scheduling};
-use stats::{Bucket, Level, Places, Statistics, Summary};
+use stats::{Between, Bucket, Level, Places, Statistics, Summary};
 
 /// Buckets of a thread at most, as many as a document holds.
 const MAX_BUCKETS: usize = 5_000;
@@ -42,6 +42,8 @@ pub(crate) struct Stated {
     pub mean: Option<f64>,
     pub sd: Option<f64>,
     pub max: Option<i64>,
+    /// The smallest and the largest may be so much less, ns: these are ends of buckets.
+    pub within: i64,
     /// 50, 90, 99, 99.9 and 99.99 %.
     pub quantiles: [Option<i64>; 5],
     /// The last latency, which no recording has a place for.
@@ -180,9 +182,9 @@ impl Measured {
             has_more = true;
             buckets.push(Bucket { lower: max, upper: max, count: 1 });
         }
-        if let Some(min) = stated.min.filter(|min| *min < first.lower) {
+        if let Some(min) = stated.min.filter(|min| *min - stated.within < first.lower) {
             contradictions.push(("minimum".to_owned(), in_us(min), between(first)));
-            buckets.insert(0, Bucket { lower: min, upper: min, count: 1 });
+            buckets.insert(0, Bucket { lower: min - stated.within, upper: min, count: 1 });
         }
         let (first, last) = (buckets[0], buckets[buckets.len() - 1]);
         let count = buckets.iter().map(|bucket| bucket.count).fold(0, u64::saturating_add);
@@ -202,7 +204,7 @@ impl Measured {
             return Err(error(why));
         }
         if let (Some(min), Some(bucket)) = (min, buckets.first_mut()) {
-            bucket.lower = min;
+            bucket.lower = min - stated.within;
         }
         if let (Some(max), Some(bucket)) = (max, buckets.last_mut()) {
             bucket.upper = max;
@@ -224,6 +226,7 @@ impl Measured {
             let found = format!("{:.3} to {:.3} us", lowest / 1e3, highest / 1e3);
             contradictions.push(("mean".to_owned(), mean_in_us(stated), found));
         }
+        let is_stated = [min.is_some(), mean.is_some(), max.is_some()];
         let (min, max) = (min.unwrap_or(own.min), max.unwrap_or(own.max));
         if let Some(mean) = mean.filter(|mean| !(min as f64..=max as f64).contains(mean)) {
             let found = format!("{} to {}", in_us(min), in_us(max));
@@ -231,11 +234,14 @@ impl Measured {
         }
         let mean = mean.unwrap_or(own.mean).clamp(min as f64, max as f64);
         let places = Places::new(&self.buckets);
-        for (stated, level) in stated.quantiles.iter().zip(Level::ALL) {
-            if let Some(stated) = stated.filter(|ns| !places.can_be(level, *ns)) {
-                let found = own.quantiles().into_iter().zip(Level::ALL);
-                let found = found.filter(|(_, known)| *known == level).find_map(|(ns, _)| ns);
-                let found = found.map_or_else(|| "none".to_owned(), in_us);
+        let own_quantiles = own.quantiles().into_iter().zip(own.between.quantiles());
+        let mut known = Vec::new();
+        for ((stated, level), own) in stated.quantiles.iter().zip(Level::ALL).zip(own_quantiles) {
+            let fits = stated.filter(|ns| places.can_be(level, *ns));
+            // Those that are none of the histogram fall back to its own.
+            known.push(if fits.is_some() { (fits, None) } else { own });
+            if let (None, Some(stated)) = (fits, *stated) {
+                let found = own.0.map_or_else(|| "none".to_owned(), in_us);
                 contradictions.push((level.to_string(), in_us(stated), found));
             }
         }
@@ -245,9 +251,19 @@ impl Measured {
             let found = format!("{} to {}", in_us(min), in_us(max));
             contradictions.push(("standard deviation".to_owned(), mean_in_us(stated), found));
         }
-        // Those that are none of the histogram fall back to its own.
-        let [p50, p90, p99, p999, p9999] = stated.quantiles;
-        let figures = Summary { min, max, mean, sd, p50, p90, p99, p999, p9999, ..own };
+        let known: [_; 5] = std::array::from_fn(|place| known[place]);
+        let [p50, p90, p99, p999, p9999] = known.map(|(ns, _)| ns);
+        let mut between = own.between.with_quantiles(known.map(|(_, between)| between));
+        let within = |ns: i64| {
+            let most = Some(ns);
+            (stated.within > 0).then_some(Between { least: ns - stated.within, most })
+        };
+        let of_stated = [within(min), None, within(max)];
+        let ends = [&mut between.min, &mut between.mean, &mut between.max];
+        for ((of, is_stated), known) in ends.into_iter().zip(is_stated).zip(of_stated) {
+            *of = if is_stated { known } else { *of };
+        }
+        let figures = Summary { min, max, mean, sd, p50, p90, p99, p999, p9999, between, ..own };
         Ok(Found { figures: Some(figures), contradictions, has_more })
     }
 }

@@ -12,7 +12,7 @@ use model::{
 };
 use plan::{CpuId, Length, Nanos, OverrunPolicy, Run, Scheduling, Settle};
 use recording::too_many;
-use stats::{Statistics, Summary};
+use stats::{Bounds, Statistics, Summary};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -212,12 +212,6 @@ impl Output {
         }
     }
 
-    /// Adds a sample to a thread that is there, ns. Its interval and CPU are known by now.
-    ///
-    /// # Errors
-    /// When it cannot be written, or is none.
-    pub(crate) fn sample(&mut self, thread: usize, value_ns: i64) -> Result<(), ImportError> {
-        if !(-MAX_NS..=MAX_NS).contains(&value_ns) {
     /// Takes the largest of all together that the output states, ns, where that is above those of
     /// its parts: nobody knows of which it is, so it counts as one of the thread with the largest.
     /// Of samples it is lacking, and how large others are that lack is not known.
@@ -229,6 +223,12 @@ impl Output {
         }
     }
 
+    /// Adds a sample to a thread that is there, ns. Its interval and CPU are known by now.
+    ///
+    /// # Errors
+    /// When it cannot be written, or is none.
+    pub(crate) fn sample(&mut self, thread: usize, value_ns: i64) -> Result<(), ImportError> {
+        if !(-MAX_NS..=MAX_NS).contains(&value_ns) {
             let why = format!("thread {thread}: no latency is so large");
             return Err(ImportError::at(self.line, why));
         }
@@ -349,8 +349,11 @@ impl Output {
             let thread = self.document_thread(index);
             self.to.finish(&thread, self.threads[index].written)?;
         }
-        let figures: Vec<Option<Summary>> =
+        let mut figures: Vec<Option<Summary>> =
             (0..self.threads.len()).map(|index| self.figures(index)).collect::<Result<_, _>>()?;
+        if self.may_have_more {
+            figures.iter_mut().flatten().for_each(Summary::open);
+        }
         let mut document = self.document(file, teiji);
         is_possible(&document, self.line)?;
         if has_samples {
@@ -456,6 +459,7 @@ impl Output {
                 p99,
                 p999,
                 p9999,
+                between: Bounds::default(),
             }));
         }
         let found = thread.put_in_order(index, line, resolution)?;
@@ -466,10 +470,6 @@ impl Output {
         Ok(found.figures)
     }
 
-    /// All that is known of it; buckets go there.
-    fn document(&mut self, file: &str, teiji: &str) -> Document {
-        let threads: Vec<Thread> = (0..self.threads.len())
-            .map(|index| {
     /// How its run ended.
     fn end(&self) -> End {
         if let Some(line) = self.cut_at {
@@ -490,6 +490,10 @@ impl Output {
         End::BreakAbove { thread, activation: count.saturating_sub(1), latency_ns }
     }
 
+    /// All that is known of it; buckets go there.
+    fn document(&mut self, file: &str, teiji: &str) -> Document {
+        let threads: Vec<Thread> = (0..self.threads.len())
+            .map(|index| {
                 let mut thread = self.document_thread(index);
                 thread.histogram_ns.buckets = std::mem::take(&mut self.threads[index].buckets);
                 thread
@@ -529,11 +533,11 @@ impl Output {
                 == threads[0].interval_ns.0.saturating_add(distance.0.saturating_mul(steps))
         });
         let rows = measured().map(Measured::samples).max().unwrap_or(0).max(1);
+        let end = self.end();
         Document {
             format: FORMAT.to_owned(),
             version: VERSION,
             teiji: teiji.to_owned(),
-        let end = self.end();
             anonymous: false,
             state: if end == End::Done { State::Complete } else { State::Stopped },
             end: Some(end),

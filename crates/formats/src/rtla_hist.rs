@@ -376,8 +376,9 @@ fn put(
     }
     // osnoise's figures are of the lower ends of buckets that the kernel has.
     let within = if is_osnoise { width - 1 } else { 0 };
-    thread.stated.min = stated(2).map(ns).transpose()?;
-    thread.stated.max = stated(4).map(|max| ns(max.saturating_add(within))).transpose()?;
+    let end = |name| stated(name).map(|value| ns(value.saturating_add(within))).transpose();
+    thread.stated.within = ns(within)?;
+    (thread.stated.min, thread.stated.max) = (end(2)?, end(4)?);
     let word = histogram.below[3].as_ref().and_then(|words| words.get(at));
     if within == 0 {
         thread.stated.mean = word.and_then(|word| mean(word, unit));
@@ -411,12 +412,12 @@ fn compare_all(histogram: &Histogram, kind: Option<Kind>, of: &[usize], output: 
                 format!("{stated}{unit}"),
                 format!("{found}{unit}"),
             );
-        }
             let ns =
                 i64::try_from(stated).ok().and_then(|max| max.checked_mul(output.resolution_ns));
             if let Some(ns) = ns.filter(|_| name == 4 && stated > found) {
                 output.raise_max(ns);
             }
+        }
     }
 }
 

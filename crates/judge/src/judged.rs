@@ -6,7 +6,7 @@ use crate::Incomplete;
 use model::{Examined, Quantity, RowKind, WithoutPeriod};
 use plan::{Limit, Nanos};
 use serde::Serialize;
-use stats::Level;
+use stats::{Between, Level};
 use std::path::PathBuf;
 
 /// The verdict on a limit.
@@ -105,6 +105,8 @@ pub enum Criterion {
 pub enum Seen {
     Latency {
         ns: i64,
+        /// Between what it lies, if it is not exactly known.
+        between: Option<Between>,
         thread: Option<usize>,
     },
     /// A quantile, and the most it can be at the confidence asked for; none where that is not
@@ -117,16 +119,9 @@ pub enum Seen {
     },
     /// More activations beyond the limit than a quantile allows, and there are too few of them for
     /// a verdict.
-    Beyond {
-        n: u64,
-        of: u64,
-        level: Level,
-        thread: Option<usize>,
-    },
+    Beyond { n: u64, of: u64, level: Level, thread: Option<usize> },
     /// Too few activations for a quantile.
-    TooFew {
-        of: u64,
-    },
+    TooFew { of: u64 },
     /// The share of activations beyond a latency.
     Rate {
         n: u64,

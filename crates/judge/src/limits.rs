@@ -16,7 +16,7 @@ use model::{
     Thread, Unknown, WithoutPeriod,
 };
 use plan::{Count, Figure, Limit, Nanos, Relation, Subject};
-use stats::{Analysis, Bucket, Level, Statistics, Summary};
+use stats::{Analysis, Between, Level, QuantileInterval, Statistics, Summary};
 use std::path::Path;
 
 /// Holds a limit against a recording.
@@ -28,7 +28,7 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
             quantile(examined, level, bound, limit.relation, confidence)
         }
         Subject::Latency { of, limit: bound, .. } => match worst(examined, of) {
-            Ok((value, thread)) => held(value, thread, examined, bound, limit.relation),
+            Ok(worst) => held(&worst, examined, bound, limit.relation),
             Err(why) => nothing(why),
         },
         Subject::Rate { beyond, limit: bound, confidence } => {
@@ -38,7 +38,7 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
         Subject::Column { time, number } => match (named(limit, probe), number) {
             (Some((at, Column { unit: ColumnUnit::Nanoseconds, .. })), _) => {
                 match largest(examined, at) {
-                    Ok((value, thread)) => held(value, thread, examined, time, limit.relation),
+                    Ok(worst) => held(&worst, examined, time, limit.relation),
                     Err(why) => nothing(why),
                 }
             }
@@ -57,9 +57,18 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
         let seen = if is_unknown { Seen::Unknown } else { judged.seen };
         judged = Judgement::not_enough(seen, lacking);
     }
-    if judged.verdict == Verdict::Fail && may_hold(limit, examined) {
-        let lacking = Some(Lacking::Bucket);
-        judged = Judgement { verdict: Verdict::NotEnough, lacking, ..judged };
+    // A limit that does not hold of a figure may hold of the true one.
+    if let (Verdict::Fail, Subject::Latency { of, limit: bound, .. }) =
+        (judged.verdict, limit.subject)
+        && let Some(least) = at_least(of, examined)
+    {
+        let surely = held(&least, examined, bound, limit.relation);
+        if surely.verdict == Verdict::Pass {
+            let lacking = Some(Lacking::Bucket);
+            judged = Judgement { verdict: Verdict::NotEnough, lacking, ..judged };
+        } else if matches!(judged.seen, Seen::Latency { between: Some(_), .. }) {
+            judged = surely;
+        }
     }
     if judged.verdict == Verdict::Pass
         && let Some(step) = too_coarse(limit, examined, &judged)
@@ -90,59 +99,46 @@ pub fn judge(limit: &Limit, examined: &Examined) -> Judged {
 /// a limit would not hold then.
 fn too_coarse(limit: &Limit, examined: &Examined, judged: &Judgement) -> Option<Nanos> {
     let imported = examined.recorded.document.imported.as_ref()?;
-    let (Subject::Latency { limit: bound, .. }, Seen::Latency { ns, .. }) =
+    let (Subject::Latency { of, limit: bound, .. }, Seen::Latency { ns, thread, .. }) =
         (limit.subject, judged.seen)
     else {
         return None;
     };
+    // A quantile that is stated is that program's own judgement.
+    if let Figure::Quantile(level) = of
+        && examined.analyses.get(thread.unwrap_or(0)).is_some_and(|one| one.states(level))
+    {
+        return None;
+    }
     #[expect(clippy::cast_precision_loss, reason = "latencies that are compared with a limit")]
     let (highest, bound) = (ns.saturating_add(imported.resolution_ns - 1) as f64, bound.0 as f64);
     (!limit.relation.holds(highest, bound)).then_some(Nanos(imported.resolution_ns))
 }
 
-/// Whether a limit that does not hold of the largest values that the buckets of another program's
-/// histogram may have, holds of the smallest.
+/// What the figure of a limit is at least, of the thread of which that is most, where another
+/// program's histogram does not tell the true one.
 #[expect(clippy::cast_precision_loss, reason = "latencies that are compared with a limit")]
-fn may_hold(limit: &Limit, examined: &Examined) -> bool {
-    let document = &examined.recorded.document;
-    let (Some(_), Subject::Latency { of, limit: bound, .. }) = (&document.imported, limit.subject)
-    else {
-        return false;
+fn at_least(of: Figure, examined: &Examined) -> Option<Worst> {
+    examined.recorded.document.imported.as_ref()?;
+    let least = |analysis: &Analysis| {
+        let figures = analysis.statistics.latency_with_skipped?;
+        let least = |between: Option<Between>| between.map(|between| between.least as f64);
+        Some(match of {
+            // One of those beyond the histogram, of which the largest is known.
+            Figure::Quantile(level) => analysis.quantile(level, ENOUGH).map_or_else(
+                || figures.max as f64,
+                |found| least(found.between).unwrap_or(found.observed as f64),
+            ),
+            Figure::Max => least(figures.between.max).unwrap_or(figures.max as f64),
+            Figure::Mean => least(figures.between.mean).unwrap_or(figures.mean),
+            Figure::Sd | Figure::PeakToPeak => return None,
+        })
     };
-    let may = |thread: &Thread| {
-        let mut buckets = thread.histogram_ns.buckets.clone();
-        buckets.sort_by_key(|bucket| bucket.lower);
-        let count = buckets.iter().map(|bucket| bucket.count).fold(0, u64::saturating_add);
-        let (Some(last), Some(figures)) = (buckets.last(), thread.latency_ns) else {
-            return false;
-        };
-        let least = match of {
-            Figure::Quantile(level) => {
-                let mut below = level.rank(count);
-                let at = buckets.iter().find(|bucket| {
-                    let is_here = below <= bucket.count;
-                    below = below.saturating_sub(bucket.count);
-                    is_here
-                });
-                at.map_or(figures.max, |bucket| bucket.lower) as f64
-            }
-            // Stated, unless it is the end of the last bucket and no more is known.
-            Figure::Max if document.lacks(Unknown::Beyond) => last.lower as f64,
-            Figure::Mean => {
-                let mean = |of: fn(&Bucket) -> i64| {
-                    let sum = |bucket: &Bucket| i128::from(of(bucket)) * i128::from(bucket.count);
-                    buckets.iter().map(sum).sum::<i128>() as f64 / count as f64
-                };
-                let is_stated = (mean(|bucket| bucket.upper) - figures.mean).abs() > 1.0;
-                if is_stated { figures.mean } else { mean(|bucket| bucket.lower) }
-            }
-            _ => return false,
-        };
-        limit.relation.holds(least, bound.0 as f64)
-    };
-    document.threads.iter().all(|thread| {
-        !thread.histogram_ns.buckets.is_empty() && !thread.detail.is_samples() && may(thread)
-    })
+    let all = examined.analyses.iter().map(least).collect::<Option<Vec<_>>>()?;
+    let all = all.into_iter().enumerate();
+    let (thread, value) = all.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let between = Some(Between { least: nearest(value), most: None });
+    Some(Worst { value, between, thread })
 }
 
 /// Why what another program measured does not tell what a limit is of: it passes over periods that
@@ -333,49 +329,69 @@ fn among_several(examined: &Examined, thread: usize) -> Option<usize> {
     (examined.analyses.len() > 1).then_some(thread)
 }
 
-/// A figure of the thread that is worst in it, and that thread. How much values vary is that of
+/// A figure of the thread that is worst in it, ns.
+struct Worst {
+    value: f64,
+    /// Where the true one lies, if it is not exactly known.
+    between: Option<Between>,
+    thread: usize,
+}
+
+/// A figure of the thread that is worst in it. How much values vary is that of
 /// what was measured, with its sign. A quantile has its own judgement.
 ///
 /// # Errors
 /// Why there is none: a thread never woke or too seldom, or there are no threads.
 #[expect(clippy::cast_precision_loss, reason = "latencies that are compared with a limit")]
-fn worst(examined: &Examined, of: Figure) -> Result<(f64, usize), Seen> {
+fn worst(examined: &Examined, of: Figure) -> Result<Worst, Seen> {
     let judged = || examined.analyses.iter().map(|analysis| &analysis.statistics);
     match of {
-        Figure::Max => worst_of(judged(), |summary| Some(summary.max as f64)),
+        Figure::Max => worst_of(judged(), largest_of),
         Figure::Mean if examined.recorded.document.lacks(Unknown::Mean) => Err(Seen::Unknown),
-        Figure::Mean => worst_of(judged(), |summary| Some(summary.mean)),
-        Figure::Sd => worst_of(examined.statistics().iter(), |summary| summary.sd),
+        Figure::Mean => worst_of(judged(), |summary| Some((summary.mean, summary.between.mean))),
+        Figure::Sd => worst_of(examined.statistics().iter(), |summary| Some((summary.sd?, None))),
         Figure::PeakToPeak if examined.recorded.document.lacks(Unknown::Minimum) => {
             Err(Seen::Unknown)
         }
         Figure::PeakToPeak => worst_of(examined.statistics().iter(), |summary| {
-            Some(summary.max.saturating_sub(summary.min) as f64)
+            let between = summary.between.peak_to_peak(summary.min, summary.max);
+            let exactly = summary.max.saturating_sub(summary.min);
+            Some((between.map_or(exactly, Between::value) as f64, between))
         }),
         Figure::Quantile(_) => Err(Seen::Unknown),
     }
 }
 
+/// A figure, ns, and where the true one lies if it is not exactly known.
+type Known = (f64, Option<Between>);
+
+/// The largest.
+#[expect(clippy::cast_precision_loss, reason = "latencies that are compared with a limit")]
+fn largest_of(summary: &Summary) -> Option<Known> {
+    Some((summary.max as f64, summary.between.max))
+}
+
 fn worst_of<'s>(
     threads: impl Iterator<Item = &'s Statistics>,
-    figure: fn(&Summary) -> Option<f64>,
-) -> Result<(f64, usize), Seen> {
-    let mut worst: Option<(f64, usize)> = None;
+    figure: fn(&Summary) -> Option<Known>,
+) -> Result<Worst, Seen> {
+    let mut worst: Option<Worst> = None;
     for (thread, statistics) in threads.enumerate() {
         let summary = statistics.latency_with_skipped.ok_or(Seen::ThreadWithoutRows(thread))?;
         let lacking =
             if summary.count < 2 { Seen::TooFew { of: summary.count } } else { Seen::Unknown };
-        let value = figure(&summary).ok_or(lacking)?;
-        if worst.is_none_or(|(known, _)| value > known) {
-            worst = Some((value, thread));
+        let (value, between) = figure(&summary).ok_or(lacking)?;
+        if worst.as_ref().is_none_or(|known| value > known.value) {
+            worst = Some(Worst { value, between, thread });
         }
     }
     worst.ok_or(Seen::NoThreads)
 }
 
 /// A figure of what was examined, ns: of the thread that is worst in it, skipped activations
-/// counted in. None where a thread never woke, or has too few latencies for it.
-pub fn figure(examined: &Examined, of: Figure) -> Option<i64> {
+/// counted in, and where it lies if it is not exactly known. None where a thread never woke, or has
+/// too few latencies for it.
+pub fn figure(examined: &Examined, of: Figure) -> Option<(i64, Option<Between>)> {
     match of {
         Figure::Quantile(level) => {
             let observed = examined.analyses.iter().map(|analysis| {
@@ -385,23 +401,19 @@ pub fn figure(examined: &Examined, of: Figure) -> Option<i64> {
                     .filter(|summary| summary.count >= level.needs())?;
                 analysis
                     .quantile(level, ENOUGH)
-                    .map(|interval| interval.observed)
-                    .or_else(|| summary.quantile(level))
+                    .map(|interval| (interval.observed, interval.between))
+                    .or_else(|| Some((summary.quantile(level)?, None)))
             });
-            observed.collect::<Option<Vec<_>>>()?.into_iter().max()
+            let observed = observed.collect::<Option<Vec<_>>>()?;
+            observed.into_iter().max_by_key(|(ns, _)| *ns)
         }
-        of => worst(examined, of).ok().map(|(ns, _)| nearest(ns)),
+        of => worst(examined, of).ok().map(|worst| (nearest(worst.value), worst.between)),
     }
 }
 
 /// A figure of a thread, held against its limit.
-fn held(
-    value: f64,
-    thread: usize,
-    examined: &Examined,
-    limit: Nanos,
-    relation: Relation,
-) -> Judgement {
+fn held(worst: &Worst, examined: &Examined, limit: Nanos, relation: Relation) -> Judgement {
+    let Worst { value, between, thread } = *worst;
     #[expect(clippy::cast_precision_loss, reason = "a limit as written")]
     let bound = limit.0 as f64;
     // A mean and a standard deviation are no whole number of ns: they are rounded to nearest, but
@@ -410,12 +422,17 @@ fn held(
     let beside = self::nearest(if value < bound { value.floor() } else { value.ceil() });
     let shown = if nearest == limit.0 { beside } else { nearest };
     let verdict = verdict(relation.holds(value, bound));
-    latency(verdict, shown, among_several(examined, thread), limit)
+    latency(verdict, (shown, between), among_several(examined, thread), limit)
 }
 
 /// What was judged by a latency alone.
-fn latency(verdict: Verdict, ns: i64, thread: Option<usize>, limit: Nanos) -> Judgement {
-    let (seen, margin) = (Seen::Latency { ns, thread }, margin(ns, limit.0));
+fn latency(
+    verdict: Verdict,
+    (ns, between): (i64, Option<Between>),
+    thread: Option<usize>,
+    limit: Nanos,
+) -> Judgement {
+    let (seen, margin) = (Seen::Latency { ns, between, thread }, margin(ns, limit.0));
     Judgement { verdict, seen, margin, lacking: None }
 }
 
@@ -449,7 +466,7 @@ fn quantile(
         let (observed, judgement) = match analysis.quantile(level, ENOUGH) {
             Some(interval) => {
                 let (ns, on) = (interval.observed, among_several(examined, thread));
-                (ns, quantile_of(analysis, ns, on, level, limit, relation, confidence))
+                (ns, quantile_of(analysis, &interval, on, limit, relation, confidence))
             }
             None => match analysis.statistics.latency_with_skipped {
                 None => (i64::MIN, nothing(Seen::ThreadWithoutRows(thread))),
@@ -465,7 +482,7 @@ fn quantile(
                         || Judgement::not_enough(Seen::Unknown, lacking),
                         |ns| {
                             let holds = verdict(relation.holds(ns, limit.0));
-                            latency(holds, ns, among_several(examined, thread), limit)
+                            latency(holds, (ns, None), among_several(examined, thread), limit)
                         },
                     );
                     (known.unwrap_or(i64::MIN), judgement)
@@ -486,19 +503,27 @@ const ENOUGH: f64 = 0.95;
 
 fn quantile_of(
     analysis: &Analysis,
-    observed: i64,
+    found: &QuantileInterval,
     thread: Option<usize>,
-    level: Level,
     limit: Nanos,
     relation: Relation,
     confidence: Option<f64>,
 ) -> Judgement {
+    let QuantileInterval { level, observed, between, .. } = *found;
     let of = analysis.statistics.latency_with_skipped.map_or(0, |summary| summary.count);
     let beyond = analysis.above(relation.highest_allowed(limit));
     let (is_supported, over) = (of >= level.needs(), beyond > of.saturating_sub(level.rank(of)));
+    if is_supported && confidence.is_none() && analysis.states(level) {
+        return latency(
+            verdict(relation.holds(observed, limit.0)),
+            (observed, None),
+            thread,
+            limit,
+        );
+    }
     if is_broken(over, beyond, of, 1.0 - level.share()) {
         if is_supported {
-            return latency(Verdict::Fail, observed, thread, limit);
+            return latency(Verdict::Fail, (observed, between), thread, limit);
         }
         let seen = Seen::Beyond { n: beyond, of, level, thread };
         return Judgement { verdict: Verdict::Fail, seen, margin: None, lacking: None };
@@ -507,7 +532,7 @@ fn quantile_of(
         return Judgement::not_enough(Seen::TooFew { of }, Lacking::Activations(level));
     }
     let Some(confidence) = confidence else {
-        return latency(Verdict::Pass, observed, thread, limit);
+        return latency(Verdict::Pass, (observed, between), thread, limit);
     };
     let Some(upper) = analysis.quantile_bound(level, confidence) else {
         let seen = Seen::Quantile { observed_ns: observed, upper_ns: None, thread };
@@ -583,16 +608,15 @@ fn counted(recorded: &Recorded, of: Count) -> u64 {
     }
 }
 
-/// The largest of a further column, of the thread that is worst in it, and that thread.
+/// The largest of a further column, of the thread that is worst in it.
 ///
 /// # Errors
 /// Why there is none: a thread never woke, or there are no threads.
-#[expect(clippy::cast_precision_loss, reason = "times that are compared with a limit")]
-fn largest(examined: &Examined, at: usize) -> Result<(f64, usize), Seen> {
-    let mut largest: Option<(f64, usize)> = None;
+fn largest(examined: &Examined, at: usize) -> Result<Worst, Seen> {
+    let mut largest: Option<Worst> = None;
     for recorded in examined.recordings() {
-        let found = worst_of(beside(recorded, at), |summary| Some(summary.max as f64))?;
-        if largest.is_none_or(|(known, _)| found.0 > known) {
+        let found = worst_of(beside(recorded, at), largest_of)?;
+        if largest.as_ref().is_none_or(|known| found.value > known.value) {
             largest = Some(found);
         }
     }

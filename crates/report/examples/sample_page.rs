@@ -38,7 +38,7 @@ fn main() -> std::io::Result<()> {
         rows: model::RowKind::Activations,
         quantity: model::Quantity::Latency,
         verdict,
-        seen: judge::Seen::Latency { ns: 201_317, thread: Some(1) },
+        seen: judge::Seen::Latency { ns: 201_317, between: None, thread: Some(1) },
         margin: Some(-0.0066),
         lacking: None,
     };

@@ -7,13 +7,13 @@ use crate::language::tr;
 use crate::sections::accounts::Accounts;
 use crate::sections::co_kernel;
 use crate::sections::inference::Inference;
-use crate::sections::latencies::Latencies;
+use crate::sections::latencies::{Figure, Latencies};
 use crate::sections::rows::Rows;
 use crate::sections::time_kind::TimeKind;
 
 use model::{Document, Examined, Quantity, Recorded, TakenBy, Thread, Unknown};
 use plan::Nanos;
-use stats::{Histogram, Level, LinearHistogram, Moments, Statistics, Summary};
+use stats::{Histogram, LinearHistogram, Moments, PooledBounds, Statistics, Summary};
 use std::borrow::Cow;
 
 /// Characters of a name that a table or a sentence has room for.
@@ -34,6 +34,8 @@ pub(crate) struct Totals {
     /// table is of.
     pub(crate) due_histogram: Histogram,
     pub(crate) due_moments: Moments,
+    /// Between what their figures lie.
+    bounds: PooledBounds,
     /// Whether of some it is not known how many there were.
     is_uncounted: bool,
 }
@@ -46,6 +48,7 @@ impl Totals {
         self.moments.merge(&other.moments);
         self.due_histogram.merge(&other.due_histogram);
         self.due_moments.merge(&other.due_moments);
+        self.bounds.merge(&other.bounds);
         self.is_uncounted |= other.is_uncounted;
     }
 
@@ -63,18 +66,19 @@ impl Totals {
         let (histogram, moments) = statistics.of_all_due();
         self.due_histogram.merge(histogram);
         self.due_moments.merge(moments);
+        statistics.latency_with_skipped.iter().for_each(|all| self.bounds.add(all));
     }
 
     /// Skipped activations counted in; `observed` where they are those of one thread of one run.
-    pub(crate) const fn due<'a>(&'a self, observed: Option<&'a Summary>) -> Latencies<'a> {
+    pub(crate) fn due<'a>(&'a self, observed: Option<&'a Summary>) -> Latencies<'a> {
         let (histogram, moments) = (&self.due_histogram, &self.due_moments);
         let has_sd = self.activations.due().is_some();
-        let at_most = [self.due_histogram.is_of_wide(); Level::ALL.len()];
         let is_counted = !self.is_uncounted;
-        Latencies { histogram, moments, observed, has_sd, is_counted, at_most }
+        let bounds = observed.map_or_else(|| self.bounds.bounds(), |all| all.between);
+        Latencies { histogram, moments, observed, has_sd, is_counted, bounds }
     }
 
-    pub(crate) const fn measured<'a>(&'a self, observed: Option<&'a Summary>) -> Latencies<'a> {
+    pub(crate) fn measured<'a>(&'a self, observed: Option<&'a Summary>) -> Latencies<'a> {
         Latencies { histogram: &self.histogram, moments: &self.moments, ..self.due(observed) }
     }
 
@@ -255,6 +259,14 @@ impl<'a> Overview<'a> {
     /// Activations that are drawn in no chart, as they did not wake, and that tables count in.
     pub(crate) fn skipped_and_not_drawn(&self) -> u64 {
         self.totals.due_moments.count().saturating_sub(self.totals.moments.count())
+    }
+
+    /// The largest as it is judged, written.
+    pub(crate) fn max_judged(&self, text: impl Fn(i64) -> String) -> Option<String> {
+        match self.by_size() {
+            true => self.totals.moments.max_size().map(text),
+            false => self.measured().written(Figure::Max, text),
+        }
     }
 
     /// How rare latencies above the maximum are.

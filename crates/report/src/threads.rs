@@ -11,12 +11,13 @@ use crate::page::localised::markdown as in_markdown;
 use crate::page::rendered;
 use crate::sections::accounts::Accounts;
 use crate::sections::columns::{ColumnRow, Probes};
-use crate::sections::latencies::{FEW, Figure, Latencies, MANY, OrNothing};
+use crate::sections::latencies::{FEW, Figure, Latencies, MANY, OrNothing, bounded};
 use crate::sections::{cautions, caveats};
 use crate::sections::{co_kernel, columns};
 use askama::Template;
 use model::{ColumnUnit, Examined, ProbeStatement, Recorded, TakenBy, Thread};
 use plan::Count;
+use serde_json::{Map, Value};
 use stats::{ExactRequest, Statistics};
 use std::str::FromStr;
 
@@ -26,6 +27,9 @@ const OF_THREAD: [&str; 9] =
 
 /// What is known of the whole run.
 const OF_RUN: [&str; 5] = ["probe", "co_kernel", "gravity", "load_off_target", "caveats"];
+
+/// Between what figures lie that are not exactly known.
+pub(crate) const BETWEEN: &str = "between_ns";
 
 fn text<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
@@ -43,6 +47,13 @@ fn latencies(of: Option<Latencies<'_>>) -> impl Iterator<Item = String> {
 fn names(lead: &str, unit: &str) -> impl Iterator<Item = String> + use<> {
     let figures = MANY.map(|figure| format!("{lead}{}{unit}", figure.key()));
     std::iter::once(format!("{lead}count")).chain(figures)
+}
+
+/// Those by their keys: `max 310000..319000; p50 0..9000`.
+pub(crate) fn in_a_cell(between: &Map<String, Value>) -> String {
+    let end = |of: &Value| if of.is_null() { String::new() } else { of.to_string() };
+    let one = |(key, of): (&String, &Value)| format!("{key} {}..{}", end(&of[0]), end(&of[1]));
+    between.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 fn threads(recorded: &Recorded) -> impl Iterator<Item = (&Thread, &Statistics)> {
@@ -87,7 +98,7 @@ fn csv(recordings: &[Recorded]) -> String {
             .chain(names("", "_ns"))
             .chain(names("as_measured_", "_ns"))
             .chain(further.iter().flat_map(names_of_figures))
-            .chain(OF_RUN.map(str::to_owned)),
+            .chain(OF_RUN.iter().chain([&BETWEEN]).map(|&name| name.to_owned())),
     );
     for recorded in recordings {
         let probe = &recorded.document.probe;
@@ -120,6 +131,7 @@ fn csv(recordings: &[Recorded]) -> String {
                 text(core.and_then(|core| core.gravity.clone())),
                 text(recorded.document.known_off_target()),
                 caveats.clone(),
+                in_a_cell(&Latencies::due(statistics).between_by_key()),
             ]);
             rows.push(cells);
         }
@@ -242,18 +254,21 @@ impl OneFigure {
             Which::OnTime => return counts().on_time().map(|n| n.to_string()),
             Which::Count(of) => return counts().of(of).map(|n| n.to_string()),
         };
-        let ns = match of_latencies {
-            None => recorded
-                .threads
-                .iter()
-                .map(|thread| Latencies::due(thread).min())
-                .collect::<Option<Vec<_>>>()?
-                .into_iter()
-                .min(),
+        let (ns, between) = match of_latencies {
+            None => {
+                let min = |thread| {
+                    let due = Latencies::due(thread);
+                    Some((due.min()?, due.between(Figure::Min)))
+                };
+                let all: Option<Vec<_>> = recorded.threads.iter().map(min).collect();
+                all?.into_iter().min_by_key(|(ns, _)| *ns)
+            }
             Some(figure) => judge::figure(examined, figure),
         }?;
-        let sign = if ns < 0 { "-" } else { "" };
-        Some(format!("{sign}{}.{:03}", ns.unsigned_abs() / 1_000, ns.unsigned_abs() % 1_000))
+        Some(bounded(between, ns, |ns| {
+            let sign = if ns < 0 { "-" } else { "" };
+            format!("{sign}{}.{:03}", ns.unsigned_abs() / 1_000, ns.unsigned_abs() % 1_000)
+        }))
     }
 
     /// Why a recording has no such value, as the end of a sentence that begins with its name.
@@ -296,8 +311,7 @@ mod tests {
             "{csv}"
         );
         assert!(
-            lines[0]
-                .ends_with("as_measured_max_ns,probe,co_kernel,gravity,load_off_target,caveats"),
+            lines[0].ends_with(",probe,co_kernel,gravity,load_off_target,caveats,between_ns"),
             "{csv}"
         );
         assert!(
@@ -436,7 +450,7 @@ mod tests {
         recorded.document.end = Some(model::End::Signal { name: "SIGINT".to_owned() });
         let csv = threads_csv(std::slice::from_ref(&recorded));
         let rows = || csv.lines().skip(1);
-        assert!(rows().all(|row| row.ends_with(",,,true,stopped early by SIGINT")), "{csv}");
+        assert!(rows().all(|row| row.ends_with(",,,true,stopped early by SIGINT,")), "{csv}");
         assert_eq!(rows().count(), 2);
     }
 
@@ -490,7 +504,7 @@ mod tests {
         let spread = |name: &str| name.parse::<OneFigure>().unwrap().value(&examined).unwrap();
         assert_eq!([spread("sd"), spread("peak-to-peak")], ["4.252", "8.000"]);
         for (figure, thread) in [("max", 0), ("mean", 0), ("p50", 1)] {
-            let judge::Seen::Latency { ns, thread: Some(of) } =
+            let judge::Seen::Latency { ns, thread: Some(of), .. } =
                 judge::judge(&format!("{figure}<1ns").parse().unwrap(), &examined).seen
             else {
                 panic!("{figure} is a latency")

@@ -11,12 +11,12 @@ use crate::extreme::{Observed, Tail, latest};
 use crate::group;
 use crate::interval::Latencies;
 use crate::rows::Chunk;
-use crate::summary::{Collect, of_buckets};
+use crate::summary::{Collect, Places, of_buckets};
 use crate::time::{Change, JitterOverTime, Recurrence};
 use crate::{
-    Accounting, AccountingRule, Bucket, ExactRequest, Level, LinearHistogram, Mode, Moments,
-    Period, QuantileInterval, RateInterval, Refusal, Rows, Statistics, Summary, TailFit, Worst,
-    WorstActivations,
+    Accounting, AccountingRule, Between, Bucket, ExactRequest, Level, LinearHistogram, Mode,
+    Moments, Period, QuantileInterval, RateInterval, Refusal, Rows, Statistics, Summary, TailFit,
+    Worst, WorstActivations,
 };
 
 /// How many of the largest latencies are stored with their activations. Tails and clusters are
@@ -81,6 +81,8 @@ pub struct Analysis {
     /// Sums of the run in blocks, with the values' sign; empty where nobody asked how much they
     /// vary.
     pub sums: Vec<Moments>,
+    /// Of a histogram, between what the quantiles lie that were asked for.
+    ends: Vec<(Level, Between)>,
     interval_ns: i64,
     rows: u64,
     /// Whether rows came in the order in which they were measured.
@@ -133,6 +135,7 @@ pub fn analyse<R: Rows + ?Sized>(
         sums: Vec::new(),
         interval_ns,
         rows,
+        ends: Vec::new(),
         is_ordered: true,
     })
 }
@@ -173,6 +176,7 @@ pub fn analyse_pool<R: Rows + ?Sized>(
         counted,
         blocks,
         rows,
+        ends: Vec::new(),
         is_ordered: true,
         ..Analysis::from_figures(None, interval_ns)
     })
@@ -194,6 +198,7 @@ impl Analysis {
             sums: Vec::new(),
             interval_ns,
             rows: 0,
+            ends: Vec::new(),
             is_ordered: false,
         }
     }
@@ -203,8 +208,13 @@ impl Analysis {
     /// correlated.
     pub fn from_histogram(buckets: &[Bucket], interval_ns: i64, exact: &ExactRequest) -> Analysis {
         let (statistics, counted) = of_buckets(buckets, exact);
-        let rows = statistics.activations.due;
-        Analysis { statistics, counted, rows, ..Analysis::from_figures(None, interval_ns) }
+        let (rows, places) = (statistics.activations.due, Places::new(buckets));
+        let ends = Level::ALL.iter().chain(&exact.levels).filter_map(|level| {
+            let bucket = places.bucket(level.rank(counted.count()))?;
+            Some((*level, Between::ends(bucket)?))
+        });
+        let ends = ends.collect();
+        Analysis { statistics, counted, ends, rows, ..Analysis::from_figures(None, interval_ns) }
     }
 
     #[cfg(test)]
@@ -228,11 +238,35 @@ impl Analysis {
             return Some(found);
         }
         // It may have been stated beside the buckets.
-        let all = self.statistics.latency_with_skipped.map(|summary| summary.quantiles());
+        let all = self.statistics.latency_with_skipped;
         let stated = Level::ALL.iter().position(|known| *known == level);
-        let stated = all.zip(stated).and_then(|(all, place)| all[place]);
-        let observed = stated.unwrap_or(found.observed);
-        Some(QuantileInterval { observed, lower: None, upper: None, effective: 0.0, level })
+        let stated = all
+            .zip(stated)
+            .map(|(all, place)| (all.quantiles()[place], all.between.quantiles()[place]));
+        let (observed, between) = stated.unwrap_or_else(|| {
+            let ends = self.ends.iter().find(|(of, _)| *of == level).map(|(_, ends)| *ends);
+            (None, ends.map(|ends| all.map_or(ends, |all| all.opened(ends))))
+        });
+        let observed = observed.unwrap_or(found.observed);
+        Some(QuantileInterval {
+            observed,
+            between,
+            lower: None,
+            upper: None,
+            effective: 0.0,
+            level,
+        })
+    }
+
+    /// Whether this quantile was written down beside a histogram which does not tell it.
+    pub fn states(&self, level: Level) -> bool {
+        let is_known = self.counted.count() == 0 || self.ends.iter().any(|(of, _)| *of == level);
+        let place = Level::ALL.iter().position(|known| *known == level);
+        let all = self.statistics.latency_with_skipped.zip(place);
+        let stated = all.is_some_and(|(all, place)| {
+            all.quantiles()[place].is_some() && all.between.quantiles()[place].is_none()
+        });
+        !self.is_ordered && is_known && stated
     }
 
     /// The rate of activations of several threads later than `limit` ns, skipped ones counted in,

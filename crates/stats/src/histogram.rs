@@ -21,10 +21,9 @@ pub struct Histogram {
     positive: Vec<u64>,
     /// By bucket of the magnitude, for values < 0.
     negative: Vec<u64>,
-    /// Of the largest values, how many are anywhere between the others and the largest of all.
-    beyond: u64,
-    /// Whether some were counted as the upper ends of buckets that are wider than these.
-    is_of_wide: bool,
+    /// Of the largest values, those that are anywhere in such a bucket, and were counted as the
+    /// largest in it.
+    beyond: Vec<Bucket>,
 }
 
 /// One bucket that holds something: `lower <= value <= upper`, ns.
@@ -186,7 +185,11 @@ impl Histogram {
         let mut positive = self.positive.clone();
         positive.resize(positive.len().max(self.negative.len()), 0);
         positive.iter_mut().zip(&self.negative).for_each(|(all, negative)| *all += negative);
-        Histogram { positive, negative: Vec::new(), ..*self }
+        Histogram {
+            positive,
+            negative: Vec::new(),
+            beyond: self.beyond.iter().map(|bucket| bucket.sizes()).collect(),
+        }
     }
 
     pub fn record(&mut self, value: i64) {
@@ -214,34 +217,43 @@ impl Histogram {
                 .filter(|(_, n)| **n > 0)
                 .for_each(|(index, n)| add(mine, index, *n));
         }
-        self.beyond += other.beyond;
-        self.is_of_wide |= other.is_of_wide;
+        self.beyond.extend_from_slice(&other.beyond);
     }
 
-    /// Says whether some were counted as the upper ends of buckets that are wider than these.
-    pub(crate) fn set_of_wide(&mut self, is_of_wide: bool) {
-        self.is_of_wide = is_of_wide;
+    /// Says of the largest values, which were counted as the largest of this bucket, that they are
+    /// anywhere in it.
+    pub(crate) fn set_beyond(&mut self, bucket: Bucket) {
+        self.beyond = vec![bucket];
     }
 
-    /// Whether a quantile may be an upper end that the true one is more than 1 % below.
-    pub const fn is_of_wide(&self) -> bool {
-        self.is_of_wide
+    /// How many of the largest values are anywhere between the others and the largest of all.
+    pub fn beyond(&self) -> u64 {
+        self.beyond.iter().map(|bucket| bucket.count).sum()
     }
 
-    /// Says of so many of the largest values, which were counted as the largest of all, that they
-    /// may be smaller.
-    pub(crate) fn set_beyond(&mut self, beyond: u64) {
-        self.beyond = beyond;
+    /// The bucket of all those; none without any.
+    pub fn bucket_beyond(&self) -> Option<Bucket> {
+        let lower = self.beyond.iter().map(|bucket| bucket.lower).min()?;
+        let upper = self.beyond.iter().map(|bucket| bucket.upper).max()?;
+        Some(Bucket { lower, upper, count: self.beyond() })
     }
 
-    /// Of the largest values, how many are anywhere between the others and the largest of all.
-    pub const fn beyond(&self) -> u64 {
-        self.beyond
+    /// Without those.
+    pub fn within(&self) -> Histogram {
+        let mut within = self.clone();
+        for bucket in within.beyond.drain(..) {
+            let counts = if bucket.upper < 0 { &mut within.negative } else { &mut within.positive };
+            if let Some(count) = counts.get_mut(index_of(bucket.upper.unsigned_abs())) {
+                *count = count.saturating_sub(bucket.count);
+            }
+        }
+        within
     }
 
     /// Whether the value of this rank is one that is known.
     pub(crate) fn knows_rank(&self, rank: u64) -> bool {
-        self.beyond == 0 || rank <= self.total() - self.beyond || rank == self.total()
+        let (beyond, total) = (self.beyond(), self.total());
+        beyond == 0 || rank <= total - beyond || rank == total
     }
 
     /// How many values were counted.

@@ -13,10 +13,10 @@
 //! the run (batch means; W. G. Cochran, "Sampling Techniques", Wiley 1977, chapter 9, calls the
 //! ratio the design effect): the intervals are those of that many fewer.
 
-use crate::Level;
 use crate::blocks::{Block, Blocks};
 use crate::chance::{at_most, bisect, normal_quantile, student_quantile};
 use crate::distribution::Counted;
+use crate::{Between, Level};
 
 /// How much less information dependent latencies carry than independent ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -235,6 +235,8 @@ pub struct QuantileInterval {
     pub level: Level,
     /// The quantile of what was seen.
     pub observed: i64,
+    /// Between what that lies, where a bucket of a histogram does not say which it is.
+    pub between: Option<Between>,
     /// The true one is at least this; none where the data do not say.
     pub lower: Option<i64>,
     /// The true one is at most this; none where the data do not say.
@@ -307,6 +309,7 @@ impl Latencies<'_> {
         Some(QuantileInterval {
             level,
             observed,
+            between: None,
             // Where their largest is surely below the true one, there is no more.
             lower: of_all(rank(1.0 - confidence).min(effective))
                 .filter(|_| smallest_reaches)

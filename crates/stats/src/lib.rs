@@ -11,6 +11,7 @@
 
 mod accounting;
 mod analysis;
+mod between;
 mod blocks;
 mod bootstrap;
 mod bound;
@@ -48,6 +49,7 @@ mod worst;
 
 pub use accounting::{Accounting, AccountingRule, Activations, AfterOverrun};
 pub use analysis::{Analysis, analyse, analyse_pool};
+pub use between::{Between, Bound, Bounds, PooledBounds};
 pub use blocks::{Block, Blocks};
 pub use compare::{Comparison, QuantileDifference, RateDifference, compare};
 pub use confidence::{rate_beyond_maximum, samples_for_rate};

@@ -12,9 +12,6 @@ pub struct Moments {
     max: i64,
     sum: i128,
     squares: i128,
-    /// Whether the smallest and the mean are upper bounds.
-    is_min_at_most: bool,
-    is_mean_at_most: bool,
     is_mean_unknown: bool,
     /// Whether there may be more values: with others nobody knows what their mean is.
     is_count_unknown: bool,
@@ -28,8 +25,6 @@ impl Default for Moments {
             max: i64::MIN,
             sum: 0,
             squares: 0,
-            is_min_at_most: false,
-            is_mean_at_most: false,
             is_mean_unknown: false,
             is_count_unknown: false,
         }
@@ -72,21 +67,6 @@ impl Moments {
         self.is_count_unknown = true;
     }
 
-    /// Says whether the smallest and the mean are upper bounds.
-    pub(crate) fn set_at_most(&mut self, min: bool, mean: bool) {
-        (self.is_min_at_most, self.is_mean_at_most) = (min, mean);
-    }
-
-    /// Whether the smallest is an upper bound.
-    pub const fn is_min_at_most(&self) -> bool {
-        self.is_min_at_most
-    }
-
-    /// Whether the mean is an upper bound.
-    pub const fn is_mean_at_most(&self) -> bool {
-        self.is_mean_at_most
-    }
-
     pub fn record(&mut self, value: i64) {
         self.count += 1;
         self.min = self.min.min(value);
@@ -103,7 +83,8 @@ impl Moments {
         let [times, wide] = [i128::from(n), i128::from(value)];
         let squares = times.saturating_mul(wide * wide);
         let sum = times * wide;
-        let other = Moments { count: n, min: value, max: value, sum, squares, ..*self };
+        let other =
+            Moments { count: n, min: value, max: value, sum, squares, ..Moments::default() };
         self.merge(&other);
     }
 
@@ -141,8 +122,6 @@ impl Moments {
         self.max = self.max.max(other.max);
         self.sum = self.sum.saturating_add(other.sum);
         self.squares = self.squares.saturating_add(other.squares);
-        self.is_min_at_most |= other.is_min_at_most;
-        self.is_mean_at_most |= other.is_mean_at_most;
     }
 
     /// Sums of the distances of all values from this one and of the squares of these, exact.
@@ -214,6 +193,7 @@ impl Moments {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Bounds;
     use proptest::prelude::*;
 
     #[test]
@@ -237,7 +217,19 @@ mod tests {
         let (min, max) = (moments.min().unwrap(), moments.max().unwrap());
         let (mean, sd) = (moments.mean().unwrap(), moments.sd());
         let [p50, p90, p99, p999, p9999] = [None; 5];
-        let figures = Summary { count: 1_000, min, mean, sd, max, p50, p90, p99, p999, p9999 };
+        let figures = Summary {
+            count: 1_000,
+            min,
+            mean,
+            sd,
+            max,
+            p50,
+            p90,
+            p99,
+            p999,
+            p9999,
+            between: Bounds::default(),
+        };
         assert_eq!(Moments::from_figures(&figures), moments);
     }
 

@@ -7,8 +7,8 @@ use crate::quantile::{Population, Refinement};
 use crate::rank::at_rank;
 use crate::rows::Chunk;
 use crate::{
-    Accounting, AccountingRule, Activations, Bucket, Envelope, Extent, Histogram, Level,
-    LinearHistogram, Moments, Rows, Worst, WorstActivations,
+    Accounting, AccountingRule, Activations, Between, Bounds, Bucket, Envelope, Extent, Histogram,
+    Level, LinearHistogram, Moments, Rows, Worst, WorstActivations,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,6 +34,9 @@ pub struct Summary {
     pub p999: Option<i64>,
     /// 99.99 %.
     pub p9999: Option<i64>,
+    /// Between what those lie that are not exactly known.
+    #[serde(default, skip_serializing_if = "Bounds::is_none")]
+    pub between: Bounds,
 }
 
 impl Summary {
@@ -64,6 +67,7 @@ impl Summary {
             p99: None,
             p999: None,
             p9999: None,
+            between: Bounds::default(),
         }
     }
 
@@ -104,8 +108,6 @@ pub struct Statistics {
     pub jitter: Vec<Option<(i64, i64)>>,
     /// Latencies as measured, in bins of equal width. Empty unless [`crate::analyse`] was asked.
     pub linear: LinearHistogram,
-    /// Which of the summary's quantiles are the upper ends of wide buckets.
-    pub at_most: [bool; Level::ALL.len()],
 }
 
 impl Statistics {
@@ -120,26 +122,25 @@ impl Statistics {
     /// histogram, whose buckets may be wider than that: those quantiles that can be ones of it.
     #[must_use]
     pub fn stated(mut self, figures: &Summary, buckets: &[Bucket]) -> Statistics {
-        let Summary { min, mean, sd, max, .. } = *figures;
-        let (own, places) = (self.latency, Places::new(buckets));
-        let state = |of: Summary| {
-            let stated = figures.quantiles().into_iter().zip(Level::ALL);
-            let stated = stated.map(|(ns, level)| ns.filter(|ns| places.can_be(level, *ns)));
-            let mut known = stated.zip(of.quantiles()).map(|(stated, own)| stated.or(own));
-            let [p50, p90, p99, p999, p9999] = std::array::from_fn(|_| known.next().flatten());
-            Summary { count: of.count, min, mean, sd, max, p50, p90, p99, p999, p9999 }
+        let places = Places::new(buckets);
+        let state = |own: Summary| {
+            let stated = figures.quantiles().into_iter().zip(figures.between.quantiles());
+            let own_of = own.quantiles().into_iter().zip(own.between.quantiles());
+            let mut known = stated.zip(own_of).zip(Level::ALL).map(|((stated, own), level)| {
+                if stated.0.is_some_and(|ns| places.can_be(level, ns)) { stated } else { own }
+            });
+            let known: [_; Level::ALL.len()] =
+                std::array::from_fn(|_| known.next().unwrap_or_default());
+            let [p50, p90, p99, p999, p9999] = known.map(|(ns, _)| ns);
+            let has_wide = own.between.has_wide;
+            let between = Bounds { has_wide, ..figures.between };
+            let between = between.with_quantiles(known.map(|(_, between)| between));
+            Summary { count: own.count, p50, p90, p99, p999, p9999, between, ..*figures }
         };
         self.latency = self.latency.map(state);
         self.latency_with_skipped = self.latency_with_skipped.map(state);
-        if let (Some(latency), Some(own)) = (&self.latency, own) {
-            let is_own = [latency.min == own.min, latency.mean.to_bits() == own.mean.to_bits()];
-            let at_most = [self.moments.is_min_at_most(), self.moments.is_mean_at_most()];
+        if let Some(latency) = &self.latency {
             self.moments = Moments::from_figures(latency);
-            self.moments.set_at_most(is_own[0] && at_most[0], is_own[1] && at_most[1]);
-            let known = latency.quantiles().into_iter().zip(own.quantiles());
-            for (at_most, (known, own)) in self.at_most.iter_mut().zip(known) {
-                *at_most &= known == own;
-            }
         }
         self
     }
@@ -181,7 +182,6 @@ impl Statistics {
             envelope: Envelope::new(2),
             jitter: Vec::new(),
             linear: LinearHistogram::default(),
-            at_most: [false; Level::ALL.len()],
         }
     }
 
@@ -198,45 +198,30 @@ impl Statistics {
 /// there are in a bucket.
 pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistics, Counted) {
     let (mut all, mut linear) = (Distribution::new(TAIL), LinearHistogram::default());
-    let mut ascending: Vec<&Bucket> = buckets.iter().filter(|bucket| bucket.count > 0).collect();
-    ascending.sort_by_key(|bucket| bucket.upper);
-    for bucket in &ascending {
+    let places = Places::new(buckets);
+    let ascending = || places.buckets.iter().map(|(_, bucket)| bucket);
+    for bucket in ascending() {
         all.record_n(bucket.upper, bucket.count);
-        linear.record_n(bucket.upper, bucket.count);
     }
-    linear.pack();
-    let mut moments = all.moments();
+    let moments = all.moments();
     let counted = Counted::from(all);
     let mut histogram = counted.histogram().clone();
     let width = |bucket: &Bucket| bucket.upper.abs_diff(bucket.lower);
-    let is_wide = |bucket: &Bucket| width(bucket) > bucket.upper.unsigned_abs() / 100;
-    let at_most = Level::ALL.map(|level| {
-        let (rank, mut up_to) = (level.rank(counted.count()), 0_u64);
-        let of_rank = ascending.iter().find(|bucket| {
-            up_to = up_to.saturating_add(bucket.count);
-            up_to >= rank
-        });
-        of_rank.is_some_and(|bucket| is_wide(bucket))
-    });
-    if let Some((last, others)) = ascending.split_last() {
-        let widest = others.iter().map(|bucket| width(bucket)).max().unwrap_or(0);
+    if let Some(((_, last), others)) = places.buckets.split_last() {
+        let widest = others.iter().map(|(_, bucket)| width(bucket)).max().unwrap_or(0);
         let usual = last.lower.unsigned_abs().min(widest.saturating_mul(4));
-        let mut is_of_wide = others.iter().any(|bucket| is_wide(bucket));
         if width(last) > usual.max(NARROW_NS) {
-            histogram.set_beyond(last.count);
-        } else {
-            is_of_wide |= is_wide(last);
+            histogram.set_beyond(*last);
         }
-        histogram.set_of_wide(is_of_wide);
-        let widths = |bucket: &&Bucket| u128::from(width(bucket)) * u128::from(bucket.count);
-        let widths: u128 = ascending.iter().map(widths).sum();
-        #[expect(clippy::cast_precision_loss, reason = "held against a hundredth of it")]
-        let [widths, count] = [widths as f64, moments.count() as f64];
-        let size = moments.mean().unwrap_or(0.0).abs() * count;
-        moments.set_at_most(is_wide(ascending[0]), widths * 100.0 > size);
     }
+    let within = counted.count() - histogram.beyond();
+    for (_, bucket) in places.buckets.iter().filter(|(up_to, _)| *up_to <= within) {
+        linear.record_n(bucket.upper, bucket.count);
+    }
+    linear.pack();
+    let between = places.bounds(counted.count(), within);
     let value = |rank: u64| {
-        let counts = ascending.iter().map(|bucket| (bucket.upper, bucket.count));
+        let counts = ascending().map(|bucket| (bucket.upper, bucket.count));
         at_rank(counts, rank).map(|(value, _)| (rank, value))
     };
     let levels = Level::ALL.iter().chain(&exact.levels);
@@ -245,11 +230,7 @@ pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistic
     let above = |limit: &i64| {
         (
             *limit,
-            ascending
-                .iter()
-                .filter(|bucket| bucket.upper > *limit)
-                .map(|bucket| bucket.count)
-                .sum(),
+            ascending().filter(|bucket| bucket.upper > *limit).map(|bucket| bucket.count).sum(),
         )
     };
     let latency = in_brief(&moments, &by_rank).map(|summary| {
@@ -263,6 +244,7 @@ pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistic
             p99: known(summary.p99, Level::P99),
             p999: known(summary.p999, Level::P999),
             p9999: known(summary.p9999, Level::P9999),
+            between,
             ..summary
         }
     });
@@ -272,7 +254,6 @@ pub(crate) fn of_buckets(buckets: &[Bucket], exact: &ExactRequest) -> (Statistic
         histogram,
         moments,
         linear,
-        at_most,
         latency_with_skipped: latency,
         ..Statistics::from_figures(latency)
     };
@@ -298,13 +279,40 @@ impl Places {
         Places { buckets: buckets.collect() }
     }
 
+    /// The bucket of the value of this rank (1 = smallest).
+    pub(crate) fn bucket(&self, rank: u64) -> Option<&Bucket> {
+        self.buckets.iter().find(|(up_to, _)| *up_to >= rank).map(|(_, bucket)| bucket)
+    }
+
+    /// Between what figures lie, of so many values, of which so many are within the histogram.
+    fn bounds(&self, count: u64, within: u64) -> Bounds {
+        let ends = |bucket: &Bucket| Between::ends(bucket);
+        let mean = |of: fn(&Bucket) -> i64| {
+            let sum =
+                |(_, bucket): &(u64, Bucket)| i128::from(of(bucket)) * i128::from(bucket.count);
+            let sum = self.buckets.iter().map(sum).fold(0_i128, i128::saturating_add);
+            i64::try_from(sum.div_euclid(i128::from(count.max(1)))).unwrap_or(i64::MAX)
+        };
+        let (least, most) = (mean(|bucket| bucket.lower), mean(|bucket| bucket.upper));
+        let wide = |(up_to, bucket): &(u64, Bucket)| {
+            *up_to <= within && ends(bucket).and_then(Between::bound).is_some()
+        };
+        let bounds = Bounds {
+            min: self.buckets.first().and_then(|(_, first)| ends(first)),
+            mean: (least < most).then_some(Between { least, most: Some(most) }),
+            max: self.buckets.last().and_then(|(_, last)| ends(last)),
+            has_wide: self.buckets.iter().any(wide),
+            ..Bounds::default()
+        };
+        bounds.with_quantiles(Level::ALL.map(|level| self.bucket(level.rank(count)).and_then(ends)))
+    }
+
     /// Whether a quantile can be this many ns. Programs differ by one in the rank that it has.
     pub fn can_be(&self, level: Level, ns: i64) -> bool {
         let Some((count, _)) = self.buckets.last() else { return false };
         let rank = level.rank(*count);
-        let at = |rank: u64| self.buckets.iter().find(|(up_to, _)| *up_to >= rank);
-        let lowest = at(rank.saturating_sub(1).max(1)).map(|(_, bucket)| bucket.lower);
-        let highest = at(rank.saturating_add(1).min(*count)).map(|(_, bucket)| bucket.upper);
+        let lowest = self.bucket(rank.saturating_sub(1).max(1)).map(|bucket| bucket.lower);
+        let highest = self.bucket(rank.saturating_add(1).min(*count)).map(|bucket| bucket.upper);
         lowest.zip(highest).is_some_and(|(lowest, highest)| (lowest..=highest).contains(&ns))
     }
 }
@@ -354,6 +362,7 @@ fn in_brief(moments: &Moments, by_rank: &BTreeMap<u64, i64>) -> Option<Summary> 
         p99,
         p999,
         p9999,
+        between: Bounds::default(),
     })
 }
 
@@ -449,7 +458,6 @@ impl Collect {
             envelope,
             jitter: Vec::new(),
             linear: LinearHistogram::default(),
-            at_most: [false; Level::ALL.len()],
         };
         Ok((statistics, counted.knowing(refinement.values(all), refinement.counts_above(all))))
     }
@@ -594,11 +602,16 @@ mod tests {
             let of_rows = &expected.statistics;
             prop_assert_eq!(
                 found.latency,
-                of_rows.latency.map(|summary| Summary { sd: None, ..summary })
+                of_rows.latency.map(|summary| Summary {
+                    sd: None,
+                    between: found.latency.unwrap_or(summary).between,
+                    ..summary
+                })
             );
-            let mut of_values = of_rows.histogram.clone();
-            of_values.set_of_wide(found.histogram.is_of_wide());
-            prop_assert_eq!((&found.histogram, &found.linear), (&of_values, &of_rows.linear));
+            prop_assert_eq!(
+                (&found.histogram, &found.linear),
+                (&of_rows.histogram, &of_rows.linear)
+            );
             prop_assert_eq!(
                 (found.moments, found.activations, found.lost),
                 (of_rows.moments, of_rows.activations, of_rows.lost)

@@ -8,7 +8,7 @@ import json
 import os
 import stat
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Tuple, Union
 
@@ -59,6 +59,8 @@ class Figures:
     p99: Optional[int]
     p999: Optional[int]
     p9999: Optional[int]
+    between: Optional[Dict[str, List[Optional[int]]]] = field(default=None, hash=False)
+    """Figures of an import that are not exactly known: what each is at least and at most, None where it may be larger."""
 
 
 def open(path: PathLike) -> Recording:

@@ -8,6 +8,7 @@ use crate::format::{count, counted, latency};
 use crate::language::{texts, tr};
 use crate::overview::Overview;
 use crate::sections::columns::Measured;
+use crate::sections::latencies::Figure;
 use crate::sections::loads;
 use crate::sections::rows::Rows;
 use plan::Nanos;
@@ -100,23 +101,23 @@ fn without_skipped(charts: &Charts) -> Option<String> {
 }
 
 fn distribution(overview: &Overview<'_>) -> String {
-    let (Some(min), Some(max)) = (overview.totals.moments.min(), overview.totals.moments.max())
-    else {
+    // Of what is drawn, which has no skipped activations.
+    let measured = overview.measured();
+    let written = |figure| measured.written(figure, latency);
+    let (Some(min), Some(max)) = (written(Figure::Min), written(Figure::Max)) else {
         return tr!(no_latency_was_measured);
     };
     let mut text = tr!(
         latencies_from_min_max,
         latencies = counted(overview.totals.moments.count(), texts::n_latencies),
-        min = latency(min),
-        max = latency(max)
+        min,
+        max
     );
-    // Of what is drawn, which has no skipped activations.
-    let measured = overview.measured();
-    if let Some(median) = measured.quantile(Level::P50) {
-        text += &tr!(half_them_up_median, median = latency(median));
+    if let Some(median) = written(Figure::P50) {
+        text += &tr!(half_them_up_median, median);
     }
-    if let Some(p99) = measured.quantile(Level::P99) {
-        text += &tr!(n99_percent_up_p99, p99 = latency(p99));
+    if let Some(p99) = written(Figure::P99) {
+        text += &tr!(n99_percent_up_p99, p99);
     }
     text
 }
@@ -177,7 +178,7 @@ fn rarity(overview: &Overview<'_>) -> String {
     tr!(
         points_worst_max,
         points = points.join(texts::comma.said()),
-        max = latency(overview.totals.judged(overview.by_size()).1.unwrap_or(0))
+        max = overview.max_judged(latency).unwrap_or_default()
     )
 }
 

@@ -199,6 +199,7 @@ mod tests {
             time: TimeKind::Machine,
             quantity: model::Quantity::Latency,
             observed: [true; 2],
+            max_between: [None; 2],
             texts: InEach::new(|| texts.clone()),
         })
         .unwrap()

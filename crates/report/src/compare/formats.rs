@@ -188,8 +188,10 @@ impl Comparisons {
             };
             let maximum = |compared: &Compared, one: &MaximumDifference| {
                 let test = one.test.ok();
+                let [base_between, other_between] = compared.max_between;
                 json!({
                     "base_ns": one.base_ns, "other_ns": one.other_ns, "largest": one.largest,
+                    "base_between_ns": base_between, "other_between_ns": other_between,
                     "blocks": test.map(|test| test.blocks),
                     "latencies_per_block": test.map(|test| test.latencies),
                     "latest": test.map(|test| test.worst.0 + test.worst.1),

@@ -18,7 +18,7 @@ use crate::sections::verdict::{Headline, fitting};
 use differs::{Differing, differing};
 pub(crate) use differs::{different_quantities, incomparable};
 use model::{Document, Examined, Quantity, Recorded, RunIdentity};
-use stats::{Comparison, Group, Measured, compare};
+use stats::{Between, Comparison, Group, Measured, PooledBounds, compare};
 
 /// Recordings that are taken to be repeats of one another.
 pub struct Repeats {
@@ -102,6 +102,14 @@ impl Repeats {
         all
     }
 
+    /// Between what the largest latency lies, if it is not exactly known.
+    fn max_between(&self) -> Option<Between> {
+        let mut all = PooledBounds::default();
+        let threads = self.recordings.iter().flat_map(|recorded| &recorded.threads);
+        threads.filter_map(|thread| thread.latency_with_skipped).for_each(|one| all.add(&one));
+        all.bounds().max
+    }
+
     /// `vanilla`, or `vanilla and 2 more`.
     fn name(&self) -> String {
         if let Some(name) = &self.called {
@@ -124,6 +132,8 @@ struct Compared {
     time: TimeKind,
     /// Whether the quantiles of both groups are latencies that were observed.
     observed: [bool; 2],
+    /// Between what the maxima of both groups lie that are not exactly known.
+    max_between: [Option<Between>; 2],
     texts: InEach<Texts>,
 }
 
@@ -233,6 +243,7 @@ impl Compared {
                 .map_or_else(Quantity::default, |document| document.probe.quantity),
             time: TimeKind::of_all(both().map(TimeKind::from_document)),
             observed: [&base.group, &other.group].map(stats::Group::has_observed_quantiles),
+            max_between: [base, other].map(Repeats::max_between),
             texts,
         })
     }

@@ -5,7 +5,7 @@ use super::{Compared, Texts};
 use crate::format::{self, counted, list, ratio};
 use crate::gate::change;
 use crate::language::{texts, tr};
-use crate::sections::latencies::OrNothing;
+use crate::sections::latencies::{OrNothing, bounded};
 use crate::sections::time_kind::TimeKind;
 use crate::sections::verdict::fitting;
 use model::Quantity;
@@ -329,10 +329,13 @@ impl Compared {
             ]
         }));
         let maximum = &self.comparison.maximum;
+        let max = |ns: Option<i64>, between| {
+            ns.map(|ns| bounded(between, ns, |ns| self.micros(ns))).or_nothing()
+        };
         rows.push([
             self.named(texts::max.said()),
-            value("", maximum.base_ns),
-            value("", maximum.other_ns),
+            max(maximum.base_ns, self.max_between[0]),
+            max(maximum.other_ns, self.max_between[1]),
             maximum.test.as_ref().map_or_else(|why| self.not_compared(*why), of_blocks),
         ]);
         rows.extend(of_the_largest(maximum));
@@ -450,6 +453,7 @@ mod tests {
             time: TimeKind::Machine,
             quantity: Quantity::Latency,
             observed: [true, false],
+            max_between: [None; 2],
             texts: crate::language::InEach::new(texts),
         }
     }

@@ -4,10 +4,12 @@
 use crate::format::{self, count, counted, exact_micros, ratio as at_scale};
 use crate::language::{texts, tr};
 use crate::sections::caveats::incomplete_reason;
+use crate::sections::latencies::bounded;
 use crate::sections::rows::Rows;
 use judge::{Criterion, Judged, Lacking, Seen};
 use model::{Quantity, WithoutPeriod};
 use plan::{Figure, Limit, Subject};
+use stats::Between;
 
 /// The criterion: a limit as it was written.
 pub(crate) fn criterion(judged: &Judged) -> String {
@@ -55,9 +57,12 @@ fn judges_sizes(judged: &Judged) -> bool {
 fn figure_seen(judged: &Judged) -> String {
     let rows = Rows::from(judged.rows);
     match judged.seen {
-        Seen::Latency { ns, thread: None } => tr!(micros_us, micros = exact_micros(ns)),
-        Seen::Latency { ns, thread: Some(thread) } => {
-            tr!(micros_us_on_thread, micros = exact_micros(ns), thread)
+        Seen::Latency { ns, between, thread } => {
+            let micros = bounded(between, ns, |ns| micros_beside(ns, between, &judged.criterion));
+            match thread {
+                None => tr!(micros_us, micros),
+                Some(thread) => tr!(micros_us_on_thread, micros, thread),
+            }
         }
         Seen::Quantile { observed_ns, upper_ns, thread } => {
             quantile(&exact_micros(observed_ns), upper_ns, thread)
@@ -100,6 +105,20 @@ fn figure_seen(judged: &Judged) -> String {
         Seen::Nothing => String::new(),
         Seen::Unknown => tr!(not_known),
     }
+}
+
+/// A latency to the ns. A mean of which only a bound is known has the digits that tables show, if
+/// it stands to the limit so as it does itself.
+fn micros_beside(ns: i64, between: Option<Between>, criterion: &Criterion) -> String {
+    let Criterion::Limit(Limit {
+        subject: Subject::Latency { of: Figure::Mean, limit, .. }, ..
+    }) = criterion
+    else {
+        return exact_micros(ns);
+    };
+    let shown = (ns + 50).div_euclid(100) * 100;
+    let stands = shown.cmp(&limit.0) == ns.cmp(&limit.0);
+    if between.is_some() && stands { format::micros(ns) } else { exact_micros(ns) }
 }
 
 /// A rate to three digits, or to as many as it takes to stand to the limit as the rate itself does.

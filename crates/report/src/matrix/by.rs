@@ -130,6 +130,9 @@ impl Matrix {
                 out.push('\n');
                 let (table, of_table) = self.side_by_side(factor, &beside);
                 signs.about |= of_table.about;
+                for (known, of_table) in signs.bounds.iter_mut().zip(of_table.bounds) {
+                    *known = known.or(of_table);
+                }
                 out += &table;
                 out.push('\n');
             }

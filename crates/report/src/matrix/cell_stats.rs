@@ -241,11 +241,16 @@ impl CellStats {
         self.quantity != Quantity::Latency
     }
 
-    /// The figure that it is ranked by, ns: of latencies the largest, of intervals from the
+    /// The figure that it is ranked by: of latencies the largest, of intervals from the
     /// shortest to the longest.
+    pub(super) fn ranked_by(&self) -> latencies::Figure {
+        use latencies::Figure::{Max, PeakToPeak};
+        if self.is_of_intervals() { PeakToPeak } else { Max }
+    }
+
+    /// That figure, ns.
     pub(super) fn extent(&self) -> Option<i64> {
-        let peak_to_peak = || self.figures().due.rounded(latencies::Figure::PeakToPeak);
-        if self.is_of_intervals() { peak_to_peak() } else { self.stats.max() }
+        self.figures().due.rounded(self.ranked_by())
     }
 
     /// What is said of the co-kernels its runs were measured on; none where all were on Linux.

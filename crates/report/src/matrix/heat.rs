@@ -67,11 +67,10 @@ impl Figure {
         if self.unit == "n" {
             return count(value.unsigned_abs());
         }
-        // A combination that knows it from its histogram only: up to 1 % above the exact one.
-        let is_quantile =
-            matches!(self.of, cell_stats::Figure::Latency(latencies::Figure::Quantile(_)));
-        let about = if is_quantile { row.figures().due.about() } else { "" };
-        format!("{about}{}", latency(value))
+        let cell_stats::Figure::Latency(of) = self.of else { return latency(value) };
+        // Of an unstated unit the number alone.
+        let text = row.unstated_unit.map_or_else(|| latency(value), |ns| (value / ns).to_string());
+        format!("{}{text}", row.figures().due.sign(of))
     }
 
     /// Whether shades are spread evenly, because the smallest has no logarithm: a latency of a

@@ -62,7 +62,7 @@ fn cells_cannot_break_their_tables() {
         "{csv}"
     );
     assert!(
-        csv.contains("\r\n,net,,,0,2,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\r\n"),
+        csv.contains("\r\n,net,,,0,2,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,\r\n"),
         "nothing was measured, and nothing is 0: {csv}"
     );
     let markdown = matrix().markdown(English);

@@ -368,8 +368,8 @@ impl Matrix {
         if signs.about {
             notes[0] += texts::from_histogram_up_1.said();
         }
-        if signs.at_most {
-            notes[0] += &format!(" {}{}", tr!(upper_end_of_bucket), texts::full_stop.said());
+        for meaning in signs.bounds.into_iter().flatten() {
+            notes[0] += &format!(" {meaning}{}", texts::full_stop.said());
         }
         let pooled = |phases: bool| {
             self.rows.iter().any(|row| row.runs > 1 && row.phases().is_some() == phases)

@@ -262,7 +262,12 @@ impl Matrix {
         Some(BigFigure {
             supports_of: format!("{}: ", self.name(worst)),
             supports: overview::supported_rate(&worst.stats.totals),
-            ..BigFigure::of_latency(worst.extent()?, worst.unstated_unit, label.said().to_owned())?
+            ..BigFigure::of_latency(
+                &worst.figures().due,
+                worst.ranked_by(),
+                worst.unstated_unit,
+                label.said().to_owned(),
+            )?
         })
     }
 

@@ -170,7 +170,7 @@ fn a_large_plan_stays_a_small_page_and_says_what_it_leaves_out() {
     );
     assert!(page.contains("more combinations are left out"));
     assert!(page.contains("No real-time rights (SCHED_OTHER instead of SCHED_FIFO 90)"));
-    let notes = matrix.notes(Signs { max_of_runs: true, about: true, at_most: false });
+    let notes = matrix.notes(Signs { max_of_runs: true, about: true, bounds: [None; 2] });
     assert!(notes.len() < 20, "{notes:?}");
     let worst = matrix.largest_first()[0];
     assert!(
@@ -235,7 +235,7 @@ fn the_verdict_of_the_plans_limits_stands_above_the_table() {
         rows: model::RowKind::Activations,
         quantity: model::Quantity::Latency,
         verdict,
-        seen: judge::Seen::Latency { ns: 83_449, thread: None },
+        seen: judge::Seen::Latency { ns: 83_449, between: None, thread: None },
         margin: None,
         lacking: None,
     };

@@ -8,7 +8,7 @@ use crate::format::{clip, count, counted};
 use crate::language::{Language, Text, in_language, texts, tr};
 use crate::page::localised::markdown;
 use crate::paint::Paint;
-use crate::sections::latencies::{AT_MOST, Figure, NOTHING, OrNothing};
+use crate::sections::latencies::{Figure, NOTHING, OrNothing, signs_said};
 use crate::sections::noise;
 use crate::terminal::head;
 use crate::terminal::text::{WIDTH, aligned, aligned_width, columns, unwrapped, wrapped};
@@ -77,8 +77,8 @@ pub(super) struct Signs {
     pub(super) max_of_runs: bool,
     /// `~`, of a figure that is not the observed one.
     pub(super) about: bool,
-    /// `≤`, of one that is an upper bound.
-    pub(super) at_most: bool,
+    /// What those of bounds mean, `≤` and `≥`.
+    pub(super) bounds: [Option<&'static str>; 2],
 }
 
 impl Signs {
@@ -89,7 +89,7 @@ impl Signs {
         Signs {
             max_of_runs: figures().any(|cell| cell == max_of_runs),
             about: figures().any(|cell| cell.starts_with('~')),
-            at_most: figures().any(|cell| cell.starts_with(AT_MOST)),
+            bounds: signs_said(figures().map(String::as_str)),
         }
     }
 }

@@ -11,11 +11,12 @@ use crate::language::{Language, in_language};
 use crate::phases;
 use crate::sections::latencies::Figure;
 use crate::sections::time_kind::TimeKind;
+use crate::threads::{BETWEEN, in_a_cell};
 use judge::Verdict;
 use serde_json::{Map, Value, json};
 
 /// Columns behind the factors.
-const OURS: [&str; 38] = [
+const OURS: [&str; 39] = [
     "thread",
     "interval_ns",
     "runs",
@@ -54,6 +55,7 @@ const OURS: [&str; 38] = [
     "as_measured_p9999_ns",
     "co_kernel",
     "gravity",
+    BETWEEN,
 ];
 /// Columns of what others have published, where it was asked for.
 const THEIRS: [&str; 12] = [
@@ -144,6 +146,7 @@ impl Matrix {
         let (low, high): (Vec<f64>, Vec<f64>) = row.reached.iter().copied().unzip();
         (object["loads_least_percent"], object["loads_most_percent"]) = (json!(low), json!(high));
         object["caveats"] = json!(row.caveats().join("; "));
+        object[BETWEEN] = in_a_cell(&all.due.between_by_key()).into();
         object
     }
 
@@ -158,13 +161,14 @@ impl Matrix {
     pub fn json(&self) -> Value {
         in_language(Language::English, || {
             let about = self.rows.iter().any(CellStats::is_about);
+            let signs = Signs { max_of_runs: false, about, bounds: [None; 2] };
             json!({
                 "title": self.title,
                 "unplanned_kernels": self.unplanned,
                 "combinations": self.rows.iter().map(|row| self.row_json(row)).collect::<Vec<_>>(),
                 "missing_runs": self.missing(),
                 "missing_boots": self.boots_missing.boots,
-                "notes": self.notes_and_phases(Signs { max_of_runs: false, about, at_most: false }),
+                "notes": self.notes_and_phases(signs),
             })
         })
     }
@@ -232,6 +236,10 @@ fn figures(all: &Figures<'_>) -> Map<String, Value> {
     as_measured.insert("n".to_owned(), json!(all.as_measured.known_count()));
     let mut object = all.due.by_key(&AS_MEASURED);
     object.append(&mut all.due.by_key(&[Figure::PeakToPeak, Figure::Max]));
+    let between = all.due.between_by_key();
+    if !between.is_empty() {
+        object.insert(BETWEEN.to_owned(), between.into());
+    }
     object.insert("noise_percent".to_owned(), json!(all.noise()));
     let (overruns, skipped) = (all.activations.late(), all.activations.skipped());
     let of_runs =

@@ -12,6 +12,7 @@ use crate::paint::Paint;
 use crate::sections::accounts;
 use crate::sections::caveats::{self, Banner, Caveat, CaveatKind};
 use crate::sections::lab;
+use crate::sections::latencies::OrNothing;
 use crate::sections::time_kind::TimeKind;
 use crate::sections::verdict::{Headline, fitting, late, nothing_measured};
 use crate::terminal::head;
@@ -150,7 +151,10 @@ impl Matrix {
     /// become fewer: the conditions that say least go first.
     fn extremes(&self, latest: &[&CellStats]) -> Vec<String> {
         let [worst, others @ ..] = latest else { return Vec::new() };
-        let max = |row: &CellStats| late(row.extent().unwrap_or(0), row.unstated_unit);
+        let max = |row: &CellStats| {
+            let written = |ns| late(ns, row.unstated_unit);
+            row.figures().due.written(row.ranked_by(), written).or_nothing()
+        };
         let figure = |row: &CellStats, name: &str| {
             let with = if name.is_empty() { String::new() } else { tr!(with_name, name) };
             tr!(max_with, max = max(row), with)

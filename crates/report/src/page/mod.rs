@@ -28,7 +28,7 @@ use crate::sections::conditions::Fact;
 use crate::sections::glossary::{self, Word};
 use crate::sections::grouped_warnings::GroupedWarning;
 use crate::sections::lab;
-use crate::sections::latencies::{AT_MOST, FEW, Figure, MANY, NOTHING};
+use crate::sections::latencies::{FEW, Figure, MANY, NOTHING, signs_said};
 use crate::sections::loads::{self, LoadRow};
 use crate::sections::method::{self, Command, MethodRow};
 use crate::sections::rows::Rows;
@@ -60,8 +60,8 @@ struct Page<'r> {
     /// Whether something in the table is not known.
     has_unknown: bool,
     approximate: bool,
-    /// Whether any figure is the upper end of a bucket.
-    has_upper_ends: bool,
+    /// What the signs of figures that are bounds mean.
+    bounds: [Option<&'static str>; 2],
     /// What `as measured` leaves out, where figures are so.
     without_skipped: Option<String>,
     warmup: String,
@@ -260,7 +260,7 @@ impl<'r> Page<'r> {
         let counts = summary.iter().flat_map(|one| &one.rows).flat_map(|row| &row.accounts);
         let mut cells = figures().map(|cell| &cell.text).chain(counts.map(|one| &one.text));
         let has_unknown = cells.any(|text| text == NOTHING);
-        let has_upper_ends = figures().any(|cell| cell.text.starts_with(AT_MOST));
+        let bounds = signs_said(figures().map(|cell| cell.text.as_str()));
         let approximate = figures().any(|cell| cell.text.starts_with('~'))
             || all.iter().flat_map(|one| rarities(one)).any(|rarity| !rarity.is_exact);
         Page {
@@ -280,7 +280,7 @@ impl<'r> Page<'r> {
             }),
             has_unknown,
             approximate,
-            has_upper_ends,
+            bounds,
             without_skipped: all
                 .iter()
                 .any(Overview::has_skipped)

@@ -171,7 +171,7 @@ fn a_limit_is_a_line_in_every_chart_and_a_verdict_above_them() {
         rows: model::RowKind::Activations,
         quantity: model::Quantity::Latency,
         verdict,
-        seen: Seen::Latency { ns: 9_000, thread: None },
+        seen: Seen::Latency { ns: 9_000, between: None, thread: None },
         margin: None,
         lacking: None,
     };

@@ -10,6 +10,7 @@ use crate::sections::columns::Measured;
 use crate::sections::conditions::{self, Fact};
 use crate::sections::imported::unstated_unit;
 use crate::sections::jitter::{self, Spread};
+use crate::sections::latencies::{Figure, Latencies};
 use crate::sections::method::{self, MethodRow};
 use crate::sections::verdict;
 
@@ -45,21 +46,24 @@ pub(crate) struct BigFigure {
 impl BigFigure {
     /// A figure with its unit, and what it is.
     pub(crate) fn new(figure: &str, label: String) -> Option<BigFigure> {
-        let (number, unit) =
-            figure.split_at(figure.find(|c| !matches!(c, '-' | '.' | ',' | '0'..='9'))?);
+        let (number, unit) = figure
+            .split_at(figure.find(|c| !matches!(c, '≤' | '≥' | '-' | '.' | ',' | '0'..='9'))?);
         let (number, unit) = (number.to_owned(), unit.trim_start().to_owned());
         Some(BigFigure { number, unit, label, supports_of: String::new(), supports: None })
     }
 
     /// A latency, ns, as the verdict beside it rounds, and what it is.
     pub(crate) fn of_latency(
-        ns: i64,
+        of: &Latencies<'_>,
+        figure: Figure,
         unstated_unit: Option<i64>,
         label: String,
     ) -> Option<BigFigure> {
-        let with_unit = || format::latency(ns);
-        let figure = unstated_unit.map_or_else(with_unit, |_| verdict::late(ns, unstated_unit));
-        BigFigure::new(&figure, label)
+        let written = |ns| match unstated_unit {
+            Some(_) => verdict::late(ns, unstated_unit),
+            None => format::latency(ns),
+        };
+        BigFigure::new(&of.written(figure, written)?, label)
     }
 }
 
@@ -81,11 +85,7 @@ pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<BigFigure> {
     Some(BigFigure {
         supports_of: if all.len() > 1 { format!("{}: ", worst.name) } else { String::new() },
         supports: worst.supported_rate(),
-        ..BigFigure::of_latency(
-            worst.totals.due_moments.max()?,
-            unstated_unit(worst.document()),
-            label,
-        )?
+        ..BigFigure::of_latency(&worst.due(), Figure::Max, unstated_unit(worst.document()), label)?
     })
 }
 

@@ -233,8 +233,8 @@ pub(crate) fn exceedance(all: &[Overview<'_>]) -> DataTable {
         std::iter::once(tr!(n1_in_n, n = count(*one_in))).chain(cells).collect()
     });
     let mut rows: Vec<Vec<String>> = rows.collect();
-    let max = |one: &Overview<'_>| one.totals.judged(one.by_size()).1;
-    let maxima = all.iter().map(|one| max(one).map(|ns| one.time().micros(ns)).or_nothing());
+    let max = |one: &Overview<'_>| one.max_judged(|ns| one.time().micros(ns));
+    let maxima = all.iter().map(|one| max(one).or_nothing());
     rows.push(std::iter::once(tr!(the_worst)).chain(maxima).collect());
     let head = std::iter::once(tr!(latency_at_least_us))
         .chain(all.iter().map(|overview| overview.name.clone()))

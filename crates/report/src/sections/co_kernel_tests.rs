@@ -182,7 +182,7 @@ fn repeats_at_another_gravity_are_no_repeats() {
     let row = &matrix.json()["combinations"][0];
     assert_eq!(row["co_kernel"], "Cobalt 3.3.1 (ABI revision 19); Cobalt 3.3.1 (ABI revision 19)");
     assert_eq!(row["gravity"], "irq=0 kernel=2000 user=2000; irq=0 kernel=2000 user=0");
-    assert!(matrix.csv().contains("irq=0 kernel=2000 user=0\r\n"), "{}", matrix.csv());
+    assert!(matrix.csv().contains("irq=0 kernel=2000 user=0,\r\n"), "{}", matrix.csv());
     let setting = |core| {
         let settings = crate::settings_of(&on("a", core).document);
         settings.into_iter().find(|(name, _)| *name == "co-kernel").unwrap().1

@@ -6,6 +6,7 @@ use crate::format::list;
 use crate::format::{self, count, latency};
 use crate::language::{Text, texts, tr};
 use crate::sections::due::due_since_first;
+use crate::sections::latencies::bounded;
 use crate::sections::refusals;
 use crate::sections::rows::Rows;
 use model::{Document, Thread};
@@ -89,7 +90,7 @@ pub(crate) fn interval(interval: &QuantileInterval) -> (String, String) {
         (None, Some(upper)) => format!("≤ {upper}"),
         (None, None) => String::new(),
     };
-    (format::fine_micros(interval.observed), ends)
+    (bounded(interval.between, interval.observed, format::fine_micros), ends)
 }
 
 /// The same without the quantiles.
@@ -121,7 +122,7 @@ pub(crate) fn beside_quantiles(
 
 /// `83.4 µs, between 80.1 µs and 90.2 µs`.
 fn quantile(interval: &QuantileInterval) -> Message {
-    let seen = latency(interval.observed);
+    let seen = bounded(interval.between, interval.observed, latency);
     let words = match (interval.lower.map(format::at_least), interval.upper.map(format::at_most)) {
         (Some(lower), Some(upper)) => {
             tr!(seen_between_lower_upper, seen, lower, upper)
@@ -338,6 +339,7 @@ mod tests {
     #[test]
     fn the_lower_end_is_rounded_down() {
         let seen = QuantileInterval {
+            between: None,
             level: Level::P999,
             observed: 5_001_000,
             lower: Some(3_257_700),

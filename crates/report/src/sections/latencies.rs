@@ -8,13 +8,42 @@ use crate::language::{Text, texts};
 use crate::sections::time_kind::TimeKind;
 use serde::Serialize;
 use serde_json::{Map, json};
-use stats::{Histogram, Level, Moments, Statistics, Summary};
+use stats::{Between, Bound, Bounds, Histogram, Level, Moments, Statistics, Summary};
 use std::fmt;
 
 /// Shown where there is no figure.
 pub(crate) const NOTHING: &str = "–";
+/// Before a quantile from a histogram, up to 1 % high.
+const ABOUT: &str = "~";
 /// Before an upper bound.
-pub(crate) const AT_MOST: &str = "≤";
+const AT_MOST: &str = "≤";
+/// Before a lower one.
+const AT_LEAST: &str = "≥";
+
+/// What is written before a figure that is not exactly known.
+pub(crate) fn sign(between: Option<Between>) -> &'static str {
+    match between.and_then(Between::bound) {
+        Some(Bound::AtMost) => AT_MOST,
+        Some(Bound::AtLeast) => AT_LEAST,
+        None => "",
+    }
+}
+
+/// What those signs mean that these cells begin with.
+pub(crate) fn signs_said<'c>(cells: impl Iterator<Item = &'c str>) -> [Option<&'static str>; 2] {
+    let mut signs =
+        [(AT_MOST, texts::upper_end_of_bucket), (AT_LEAST, texts::more_beyond_histogram)]
+            .map(|(sign, text)| (sign, text, false));
+    for cell in cells {
+        signs.iter_mut().for_each(|(sign, _, is_there)| *is_there |= cell.starts_with(*sign));
+    }
+    signs.map(|(_, text, is_there)| is_there.then(|| text.said()))
+}
+
+/// A figure, ns, as it is written where it is not exactly known: `≤319 µs`.
+pub(crate) fn bounded(between: Option<Between>, ns: i64, text: impl Fn(i64) -> String) -> String {
+    format!("{}{}", sign(between), text(between.map_or(ns, Between::value)))
+}
 
 /// A figure of latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,8 +164,8 @@ pub(crate) struct Latencies<'a> {
     pub(crate) has_sd: bool,
     /// Another program may not say how many there are.
     pub(crate) is_counted: bool,
-    /// Which of the observed quantiles are the upper ends of wide buckets.
-    pub(crate) at_most: [bool; Level::ALL.len()],
+    /// Between what figures lie that are not exactly known.
+    pub(crate) bounds: Bounds,
 }
 
 impl<'a> Latencies<'a> {
@@ -149,7 +178,7 @@ impl<'a> Latencies<'a> {
             observed: thread.latency_with_skipped.as_ref(),
             has_sd: true,
             is_counted: true,
-            at_most: thread.at_most,
+            bounds: thread.latency_with_skipped.map_or_else(Bounds::default, |all| all.between),
         }
     }
 
@@ -217,7 +246,12 @@ impl<'a> Latencies<'a> {
             Figure::Min => self.min().map(Value::Whole),
             Figure::Mean => self.mean().map(Value::Real),
             Figure::Sd => self.sd().map(Value::Real),
-            Figure::PeakToPeak => Some(Value::Whole(self.max()?.saturating_sub(self.min()?))),
+            Figure::PeakToPeak => {
+                let (min, max) = (self.min()?, self.max()?);
+                let between = self.bounds.peak_to_peak(min, max);
+                let exactly = max.saturating_sub(min);
+                Some(Value::Whole(between.map_or(exactly, Between::value)))
+            }
             Figure::Quantile(level) => self.quantile(level).map(Value::Whole),
             Figure::Max => self.max().map(Value::Whole),
         }
@@ -234,35 +268,55 @@ impl<'a> Latencies<'a> {
         figures.iter().map(entry).collect()
     }
 
-    /// What stands before a quantile that is not the observed one.
-    pub(crate) const fn about(&self) -> &'static str {
-        if self.observed.is_some() { "" } else { "~" }
-    }
-
-    /// What stands before a figure: nothing, `~` of a quantile from the histogram, and `≤` of what
-    /// takes each value of a wide bucket for its upper end.
-    fn sign(&self, figure: Figure) -> &'static str {
-        let is_at_most = match figure {
-            Figure::Min => self.moments.is_min_at_most(),
-            Figure::Mean => self.moments.is_mean_at_most(),
-            Figure::Quantile(level) if self.observed.is_some() => {
-                let mut known = Level::ALL.iter().zip(self.at_most);
-                known.any(|(of, at_most)| at_most && *of == level)
-            }
-            Figure::Quantile(_) => self.histogram.is_of_wide(),
-            Figure::Sd | Figure::PeakToPeak | Figure::Max => false,
-        };
+    /// Between what a figure lies, ns; none where it is exactly known, or not at all.
+    pub(crate) fn between(&self, figure: Figure) -> Option<Between> {
+        let bounds = &self.bounds;
         match figure {
-            _ if is_at_most => AT_MOST,
-            Figure::Quantile(_) => self.about(),
-            _ => "",
+            Figure::Min => bounds.min.filter(|_| self.min().is_some()),
+            Figure::Mean => bounds.mean,
+            Figure::Max => bounds.max,
+            Figure::Sd => None,
+            Figure::PeakToPeak => bounds.peak_to_peak(self.min()?, self.max()?),
+            Figure::Quantile(level) => {
+                let place = Level::ALL.iter().position(|known| *known == level)?;
+                let between = bounds.quantiles()[place]?;
+                let value = self.quantile(level)?;
+                let is_pooled = self.observed.is_none() && between.most.is_some();
+                Some(if is_pooled { Between { most: Some(value), ..between } } else { between })
+            }
         }
     }
 
-    /// A figure as tables show it, in this writing.
+    /// Figures that are not exactly known, by their keys, each with what it is at least and at
+    /// most, ns.
+    pub(crate) fn between_by_key(&self) -> Map<String, serde_json::Value> {
+        let entry = |of: &Figure| Some((of.key().to_owned(), json!(self.between(*of)?)));
+        MANY.iter().filter_map(entry).collect()
+    }
+
+    /// What stands before a quantile that is not the observed one.
+    pub(crate) const fn about(&self) -> &'static str {
+        if self.observed.is_some() { "" } else { ABOUT }
+    }
+
+    /// What is written before a figure: the sign of a bound, or `~` before a quantile from the
+    /// histogram.
+    pub(crate) fn sign(&self, figure: Figure) -> &'static str {
+        match (sign(self.between(figure)), figure) {
+            ("", Figure::Quantile(_)) => self.about(),
+            (sign, _) => sign,
+        }
+    }
+
+    /// A figure as tables show it, in this writing; `~` is before a quantile from the histogram.
     pub(crate) fn text(&self, figure: Figure, text: impl Fn(i64) -> String) -> String {
-        let sign = self.sign(figure);
-        self.rounded(figure).map(|ns| format!("{sign}{}", text(ns))).or_nothing()
+        let about = if self.sign(figure) == ABOUT { ABOUT } else { "" };
+        self.written(figure, text).map(|text| format!("{about}{text}")).or_nothing()
+    }
+
+    /// The same without `~`; none where it is not known.
+    pub(crate) fn written(&self, figure: Figure, text: impl Fn(i64) -> String) -> Option<String> {
+        self.rounded(figure).map(|ns| bounded(self.between(figure), ns, text))
     }
 
     /// A figure as tables show it, µs, with the digits that it is good for: each ns in virtual

@@ -13,6 +13,7 @@ use crate::sections::columns::Measured;
 use crate::sections::imported::unstated_unit;
 use crate::sections::jitter::{self, Spread};
 use crate::sections::lab;
+use crate::sections::latencies::Figure;
 use crate::sections::missed;
 use crate::terminal::text::columns;
 use model::{Document, End, TakenBy, Thread};
@@ -122,17 +123,20 @@ impl Figures {
             .filter_map(|(one, label)| Some((one.totals.due_moments.max()?, label.as_str(), one)))
             .collect();
         maxima.sort_by_key(|(max, ..)| std::cmp::Reverse(*max));
-        let late = |max: i64, of: &Overview<'_>| late(max, unstated_unit(of.document()));
-        let (worst, _, of_worst) = maxima.first()?;
+        let late = |of: &Overview<'_>| {
+            let written = |max| late(max, unstated_unit(of.document()));
+            of.due().written(Figure::Max, written).unwrap_or_default()
+        };
+        let (_, _, worst) = maxima.first()?;
         let measured = Measured::from_overviews(all);
         let best = maxima.last().filter(|_| maxima.len() > 1);
         Some(Figures {
             what: measured.pick(texts::worst_wake_up_figure, texts::worst_latency_figure),
-            worst: late(*worst, of_worst),
-            best: best.map(|(max, label, of)| tr!(max_label_the_best, max = late(*max, of), label)),
+            worst: late(worst),
+            best: best.map(|(_, label, of)| tr!(max_label_the_best, max = late(of), label)),
             labelled: maxima
                 .iter()
-                .map(|(max, label, of)| tr!(late_label, late = late(*max, of), label))
+                .map(|(_, label, of)| tr!(late_label, late = late(of), label))
                 .collect(),
             between: texts::comma.said(),
         })

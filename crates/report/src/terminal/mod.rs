@@ -21,7 +21,7 @@ use crate::sections::grouped_warnings::GroupedWarning;
 use crate::sections::inference::{self, Message};
 use crate::sections::jitter;
 use crate::sections::lab;
-use crate::sections::latencies::{AT_MOST, FEW, Figure, Latencies, OrNothing};
+use crate::sections::latencies::{FEW, Figure, Latencies, OrNothing, signs_said};
 use crate::sections::loads;
 use crate::sections::rows::Rows;
 use crate::sections::time_kind::TimeKind;
@@ -240,9 +240,8 @@ fn legend(out: &mut String, overview: &Overview<'_>, table: &Table, paint: Paint
     if table.has_about() {
         parts.push(tr!(up_1_percent_high));
     }
-    if table.rows.iter().flatten().any(|cell| cell.starts_with(AT_MOST)) {
-        parts.push(tr!(upper_end_of_bucket));
-    }
+    let cells = table.rows.iter().flatten().map(String::as_str);
+    parts.extend(signs_said(cells).into_iter().flatten().map(str::to_owned));
     let too_few = |latencies: Latencies<'_>| {
         latencies.count() > 0 && latencies.quantile(Level::P999).is_none()
     };

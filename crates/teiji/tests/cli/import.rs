@@ -290,15 +290,16 @@ fn bounds_are_not_shown_as_values() {
     ];
     std::fs::write(place.join("buckets.txt"), buckets.join("\n")).unwrap();
     let shown = place.well("show buckets.txt").out;
-    assert_eq!(row(&shown)[6..8], ["≤1.0", "≤28.0"], "{shown}");
+    // The last bucket may have all that is larger.
+    assert_eq!(row(&shown)[6..8], ["≤1.0", "≥14.4"], "{shown}");
     assert!(shown.contains("≤ upper end of a bucket"), "{shown}");
     place.well("report buckets.txt hist.txt -o page.html --md page.md");
     let page = place.read("page.md");
-    assert!(page.contains("| ≤1.0 | ≤28.0 |") && page.contains(" ≤ upper end of a buck"), "{page}");
+    assert!(page.contains("| ≤1.0 | ≥14.4 |") && page.contains(" ≤ upper end of a buck"), "{page}");
     assert!(page.contains("| 4.0 | 4.0 | – | 4.0 |"), "buckets of one value have no sign: {page}");
     place.well("import buckets.txt hist.txt -o both");
     let table = place.well("show both --md").out;
-    assert!(table.contains(" ≤28.0 ") && table.contains("≤ upper end of a bucket."), "{table}");
+    assert!(table.contains(" ≥14.4 ") && table.contains("≤ upper end of a bucket."), "{table}");
 }
 
 /// Its headline had figures in a unit that nobody had said and no condition, nothing said who had
@@ -541,4 +542,107 @@ fn a_page_has_no_section_of_what_no_output_says() {
     place.well("report jitterdebugger-samples.raw -o raw.html --md raw.md");
     let raw = place.read("raw.md");
     assert!(raw.contains("| 30.0 | – | – | 1 | 0 |") && !raw.contains(" over time"), "{raw}");
+}
+
+/// A folder with an output of those that the importers are tested by.
+fn sample(name: &str) -> TestFolder {
+    let place = TestFolder::new();
+    let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/src/samples");
+    std::fs::copy(format!("{samples}/{name}"), place.join(name)).unwrap();
+    place.well(&format!("import {name} -o all"));
+    place
+}
+
+/// Where a figure was known to be anywhere in a bucket, only some tables said so, and a gate
+/// failed a maximum that may have been below the limit.
+#[test]
+fn a_bound_is_one_wherever_it_is_shown() {
+    let _turn = beside_others();
+    let place = sample("rtla-osnoise-hist.txt");
+    let of = |verb: &str| place.well(&format!("{verb} all/rtla-osnoise-hist.txt.teiji")).out;
+    let show = of("show");
+    assert!(show.starts_with("Worst latency ≤319 µs"), "{show}");
+    assert_eq!(show.matches(" ≤319.0\n").count(), 2, "its thread and all: {show}");
+    assert!(show.contains("  p50     ≤9.00 µs, no interval"), "{show}");
+    for (figure, value) in
+        [("max", "≤319.000"), ("min", "≤9.000"), ("p95", "≤19.000"), ("mean", "≤12.438")]
+    {
+        assert_eq!(of(&format!("show --figure {figure}")).trim(), value, "{figure}");
+    }
+    assert!(of("show --md").contains(" | ≤319.0 | "), "Markdown");
+    let csv = of("show --csv");
+    let of_thread = "max 310000..319000; mean 3429..12438; min 0..9000; p50 0..9000; \
+                     p90 10000..19000; p99 10000..19000; p999 10000..19000; p9999 40000..49000";
+    assert!(csv.lines().next().unwrap().ends_with(",caveats,between_ns"), "{csv}");
+    assert!(csv.lines().nth(2).unwrap().ends_with(of_thread), "{csv}");
+    let document: Value = serde_json::from_str(&of("show --json")).unwrap();
+    let figures = &document["threads"][1]["latency_ns"];
+    assert_eq!(figures["max"], 319_000);
+    assert_eq!(figures["between"]["max"], serde_json::json!([310_000, 319_000]));
+    let table = place.well("show all").out;
+    assert!(table.contains(" ≤319.0\n") && table.starts_with("Worst latency ≤319 µs"), "{table}");
+    let matrix: Value = serde_json::from_str(&place.well("show --json all").out).unwrap();
+    let row = &matrix["combinations"][0]["between_ns"]["max"];
+    assert_eq!(*row, serde_json::json!([310_000, 319_000]));
+    assert!(place.well("show --csv all").out.contains("max 310000..319000"), "CSV of a folder");
+    let page = of("report -o x.html --md x.md");
+    assert!(place.read("x.md").contains("latency ≤319"), "{page}");
+    let both = "compare all/rtla-osnoise-hist.txt.teiji all/rtla-osnoise-hist.txt.teiji";
+    assert!(place.well(both).out.contains("max     ≤319.0  ≤319.0"), "{}", place.well(both).out);
+    for (limit, code, seen) in [
+        ("max<320us", 0, "≤319.000 µs on thread 1"),
+        ("max<315us", 3, "≤319.000 µs on thread 1"),
+        ("max<=309us", 1, "≥310.000 µs on thread 1"),
+        ("mean<13.5us", 0, "≤12.4 µs on thread 1"),
+        ("mean<12.5us", 3, "≤12.4 µs on thread 1"),
+        ("mean<12.44us", 3, "≤12.4 µs on thread 1"),
+        ("mean<12.4us", 3, "≤12.438 µs on thread 1"),
+        ("mean<3us", 1, "≥3.4 µs on thread 1"),
+    ] {
+        let output = place.teiji(&format!("gate all/rtla-osnoise-hist.txt.teiji --limit {limit}"));
+        assert_eq!(output.code, Some(code), "{limit}: {output:?}");
+        assert!(output.out.contains(seen), "{limit}: {output:?}");
+    }
+    place.well("verify all/rtla-osnoise-hist.txt.teiji");
+}
+
+/// Such a quantile was anywhere in its bucket to a gate, and an upper end in a folder's table.
+#[test]
+fn a_quantile_that_is_stated_decides() {
+    let _turn = beside_others();
+    let place = sample("schbench.txt");
+    for (limit, code) in [
+        ("p50<=16864us", 0),
+        ("p50<16864us", 1),
+        ("p99<17249us", 0),
+        ("p99<17200us", 1),
+        ("p95<17100us", 0),
+        ("p95<17000us", 3),
+        ("max<=27964us", 3),
+    ] {
+        let output =
+            place.teiji(&format!("gate all/schbench.txt-22-request.teiji --limit {limit}"));
+        assert_eq!(output.code, Some(code), "{limit}: {output:?}");
+    }
+    let table = place.well("show all").out;
+    assert!(table.contains(" 17,248.0 "), "{table}");
+}
+
+/// A total above all of its parts was a warning, and the gate passed by the parts.
+#[test]
+fn a_total_that_its_parts_contradict_is_judged() {
+    let _turn = beside_others();
+    let place = sample("rtla-timerlat-top.txt");
+    let whole = place.read("rtla-timerlat-top.txt");
+    std::fs::write(place.join("top.txt"), whole.split("rtla timerlat hit").next().unwrap())
+        .unwrap();
+    place.well("import top.txt -o top");
+    let recording = "top/top.txt-8-thread.teiji";
+    for (limit, code) in [("max<43us", 0), ("max<42us", 1)] {
+        let output = place.teiji(&format!("gate {recording} --limit {limit}"));
+        assert_eq!(output.code, Some(code), "{limit}: {output:?}");
+        assert!(output.out.contains("42.000 µs on thread 1"), "{output:?}");
+    }
+    let show = place.well(&format!("show {recording}")).out;
+    assert!(show.contains("42 us") && show.contains("41 us"), "both are said: {show}");
 }
