@@ -3,9 +3,10 @@
 //! before its figures.
 
 use crate::format::{self, list};
-use crate::language::tr;
+use crate::language::{texts, tr};
 use crate::sections::accounts::Accounts;
 use crate::sections::co_kernel;
+use crate::sections::imported::unstated_unit;
 use crate::sections::inference::Inference;
 use crate::sections::latencies::{Figure, Latencies};
 use crate::sections::rows::Rows;
@@ -267,6 +268,18 @@ impl<'a> Overview<'a> {
             true => self.totals.moments.max_size().map(text),
             false => self.measured().written(Figure::Max, text),
         }
+    }
+
+    /// That values beyond the histogram are drawn nowhere; none without any.
+    pub(crate) fn beyond_in_words(&self) -> Option<String> {
+        let beyond = self.totals.histogram.bucket_beyond()?;
+        let [from, to] =
+            [beyond.lower, beyond.upper].map(|ns| match unstated_unit(self.document()) {
+                Some(unit) => (ns / unit).to_string(),
+                None => format::latency(ns),
+            });
+        let n = format::counted(beyond.count, texts::n_latencies);
+        Some(tr!(beyond_histogram_not_drawn, n, from, to))
     }
 
     /// How rare latencies above the maximum are.

@@ -97,10 +97,10 @@ impl Bins {
         (self.first..=self.last + 1).map(|bin| lower_edge(self.grain, bin)).collect()
     }
 
-    /// The counts of a histogram that lies within.
+    /// The counts of a histogram that lies within; without those beyond what was counted.
     pub(crate) fn counts(self, histogram: &Histogram) -> Vec<u64> {
         let mut counts = vec![0; self.last + 1 - self.first];
-        histogram.buckets().for_each(|bucket| {
+        histogram.within().buckets().for_each(|bucket| {
             counts[bin_in(self.grain, bucket.lower) - self.first] += bucket.count
         });
         counts

@@ -543,7 +543,8 @@ impl Exceedance {
     /// to begin somewhere.
     fn new(histogram: &Histogram, max: Option<i64>, below_zero: bool) -> Exceedance {
         let floor = if below_zero { i64::MIN } else { FLOOR_NS };
-        let buckets: Vec<Bucket> = histogram.buckets().collect();
+        let within = histogram.within();
+        let buckets: Vec<Bucket> = within.buckets().collect();
         let mut exceedance = Exceedance::default();
         let mut above = histogram.total();
         let mut bin = None;
@@ -562,7 +563,12 @@ impl Exceedance {
             }
             above -= bucket.count;
         }
-        if let Some(max) =
+        // Where those beyond the histogram lie is not known: the curve ends above them.
+        let beyond = histogram.beyond();
+        if beyond > 0 {
+            exceedance.latency_ns.extend(buckets.last().map(|last| last.upper));
+            exceedance.at_least.extend(buckets.last().map(|_| beyond));
+        } else if let Some(max) =
             max.filter(|max| exceedance.latency_ns.last().is_some_and(|last| last < max))
         {
             exceedance.latency_ns.push(max);

@@ -83,6 +83,8 @@ impl Chart {
                 Chart::Exceedance => rarity(overview),
             };
             parts.push(tr!(name_figures, name = overview.name, figures));
+            let beyond = overview.beyond_in_words().filter(|_| self != Chart::Time);
+            parts.extend(beyond.map(|beyond| format!("{beyond}{}", texts::full_stop.said())));
         }
         if all.len() > MAX_READ_OUT {
             parts.push(tr!(
@@ -212,7 +214,8 @@ pub(crate) fn rarities(overview: &Overview<'_>) -> Vec<Rarity> {
             let rank = count + 1 - count.div_ceil(one_in);
             let exact = exact.map(|ns| Rarity { one_in, ns, is_exact: true });
             exact.or_else(|| {
-                let (bucket, _) = judged.bucket_of_rank(rank)?;
+                let (bucket, _) =
+                    judged.bucket_of_rank(rank).filter(|_| judged.knows_rank(rank))?;
                 let is_exact = bucket.lower == bucket.upper;
                 Some(Rarity { one_in, ns: bucket.lower, is_exact })
             })

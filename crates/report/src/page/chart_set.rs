@@ -94,8 +94,13 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
     if !all.is_empty() && !knows_any(chart, all) {
         return tr!(nothing_draw_there_no);
     }
+    let of_each = all.iter().filter(|_| !matches!(chart, Chart::Time));
+    let mut beyond = of_each.filter_map(|one| Some((one, one.beyond_in_words()?))).peekable();
     let any = |of: fn(&Series) -> bool| series.recordings.iter().any(of);
     let lead = match chart {
+        Chart::Histogram if beyond.peek().is_some() => {
+            series.measured.pick(texts::number_activations_latency, texts::how_many_there_each)
+        }
         Chart::Histogram => series
             .measured
             .pick(texts::activations_latency_every_activation, texts::latencies_every_one_measured),
@@ -123,6 +128,12 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
     } else {
         String::new()
     };
+    let beyond: String = beyond
+        .map(|(one, beyond)| match all.len() {
+            1 => format!(" {beyond}{}", texts::full_stop.said()),
+            _ => format!(" {}", tr!(name_figures, name = one.name, figures = beyond)),
+        })
+        .collect();
     let without =
         !matches!(chart, Chart::Time) && all.iter().any(|one| one.skipped_and_not_drawn() > 0);
     let without = if without {
@@ -131,7 +142,7 @@ pub(crate) fn lead(chart: Chart, series: &Charts, all: &[Overview<'_>]) -> Strin
         String::new()
     };
     format!(
-        "{lead}{explained}{without}{}",
+        "{lead}{explained}{without}{beyond}{}",
         if recurring { texts::dotted_lines_ticks_bottom.said() } else { "" }
     )
 }

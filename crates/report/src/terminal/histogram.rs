@@ -55,7 +55,7 @@ impl Axis {
     reason = "eighths of a character"
 )]
 pub(crate) fn histogram(histogram: &Histogram) -> String {
-    let buckets: Vec<Bucket> = histogram.buckets().collect();
+    let buckets: Vec<Bucket> = histogram.within().buckets().collect();
     let Some(axis) = Axis::from_buckets(&buckets) else { return String::new() };
     let mut counts = [0_u64; COLUMNS];
     buckets.iter().for_each(|bucket| {

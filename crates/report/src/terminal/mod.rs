@@ -83,6 +83,9 @@ fn inference_paragraph(overview: &Overview<'_>) -> String {
     let inferences = overview.inferences;
     let histogram = histogram::histogram(&overview.totals.histogram);
     let mut out = if histogram.is_empty() { histogram } else { format!("\n{histogram}") };
+    if let Some(beyond) = overview.beyond_in_words() {
+        wrapped(&mut out, "", &format!("{beyond}{}", texts::full_stop.said()));
+    }
     if overview.has_skipped() {
         wrapped(&mut out, "", &tr!(measured_skipped_rows_not, rows = rows_of(overview).plural()));
     }
