@@ -109,7 +109,11 @@ impl Matrix {
     pub(super) fn largest_of_first_kind(&self) -> Vec<&CellStats> {
         let mut found = self.kinds().into_iter().map(|kind| self.largest_of(kind));
         let rows = found.find(|rows| !rows.is_empty()).unwrap_or_default();
-        rows.into_iter().map(|row| &self.rows[row]).collect()
+        let rows: Vec<&CellStats> = rows.into_iter().map(|row| &self.rows[row]).collect();
+        // Nobody knows where those of an unstated unit would be among the others.
+        let known = rows.iter().copied().filter(|row| row.unstated_unit.is_none());
+        let known: Vec<&CellStats> = known.collect();
+        if known.is_empty() { rows } else { known }
     }
 
     /// The largest maximum with its combination, the smallest if there is room, and what its ns are

@@ -76,7 +76,11 @@ pub(crate) fn worst_figure(all: &[Overview<'_>]) -> Option<BigFigure> {
         .iter()
         .zip(labels)
         .rev()
-        .max_by_key(|(overview, _)| overview.totals.due_moments.max())?;
+        // Nobody knows where those of an unstated unit would be among the others.
+        .max_by_key(|(overview, _)| {
+            let max = overview.totals.due_moments.max();
+            (max.is_some() && unstated_unit(overview.document()).is_none(), max)
+        })?;
     let label = match Measured::from_documents(std::iter::once(worst.document())) {
         Measured::WakeUps => tr!(worst_wake_up_label, label),
         Measured::Jitter(_) => tr!(the_largest_jitter_label, label),

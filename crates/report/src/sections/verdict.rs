@@ -112,6 +112,8 @@ struct Figures {
     /// The smallest with it, where that says something.
     best: Option<String>,
     between: &'static str,
+    /// Recordings that are none of those.
+    left_out: usize,
 }
 
 impl Figures {
@@ -122,6 +124,13 @@ impl Figures {
             .zip(&labels)
             .filter_map(|(one, label)| Some((one.totals.due_moments.max()?, label.as_str(), one)))
             .collect();
+        // Nobody knows where those of an unstated unit would be among the others.
+        let has_unit =
+            |(_, _, of): &(i64, &str, &Overview<'_>)| unstated_unit(of.document()).is_none();
+        let found = maxima.len();
+        if maxima.iter().any(has_unit) {
+            maxima.retain(has_unit);
+        }
         maxima.sort_by_key(|(max, ..)| std::cmp::Reverse(*max));
         let late = |of: &Overview<'_>| {
             let written = |max| late(max, unstated_unit(of.document()));
@@ -139,6 +148,7 @@ impl Figures {
                 .map(|(_, label, of)| tr!(late_label, late = late(of), label))
                 .collect(),
             between: texts::comma.said(),
+            left_out: found - maxima.len(),
         })
     }
 
@@ -160,12 +170,16 @@ impl Figures {
                 .map(|(spread, label)| tr!(spread_label, spread = spread.in_words(), label))
                 .collect(),
             between: texts::semicolon.said(),
+            left_out: 0,
         })
     }
 
     /// In words that become fewer.
     fn in_words(&self, recordings: usize) -> Vec<String> {
-        let of_all = tr!(worst_n_recordings, n = format::count(recordings as u64));
+        let of_all = {
+            let ranked = recordings - self.left_out;
+            tr!(worst_n_recordings, n = format::count(ranked as u64))
+        };
         let worst = || format!("{}{of_all}", self.labelled[0]);
         let figures = match &self.best {
             _ if recordings == 1 => vec![self.worst.clone()],

@@ -327,13 +327,13 @@ fn a_folder_of_imports_says_what_a_single_one_does() {
     assert!(text.starts_with("# hist.txt – teiji\n\n**Worst latency 70 (unit not st"), "{text}");
     assert!(text.contains("\n> - · Measured by cyclictest, whose output does not say: "), "{text}");
     place.well("import hist.txt log.md -o all");
-    let text = "Worst latency 900 µs with source=log.md:4 (the worst of 3 combinations), load not \
-                known";
+    // The two without a unit are none that it could be the worst of.
+    let text = "Worst latency 900 µs with source=log.md:4, load not known";
     assert!(in_one_line(&place.well("show all").out).starts_with(text));
     place.well("report all --lang ja -o all.html --md all.md");
     let ja = place.read("all.md");
-    let begin = "# 記録 – teiji\n\n**最大レイテンシ 900\u{a0}µs(source=log.md:4)\
-                 (組み合わせ 3 通り中の最大)、負荷は不明**\n";
+    let begin = "# 記録 – teiji\n\n**最大レイテンシ 900\u{a0}µs(source=log.md:4)、\
+                 負荷は不明**\n";
     assert!(ja.starts_with(begin), "{ja}");
     assert!(ja.contains("Cyclictest で測定。出力に記載がないものは表の下を参照"), "{ja}");
 }
@@ -645,4 +645,90 @@ fn a_total_that_its_parts_contradict_is_judged() {
     }
     let show = place.well(&format!("show {recording}")).out;
     assert!(show.contains("42 us") && show.contains("41 us"), "both are said: {show}");
+}
+
+/// They were repeats of one another.
+#[test]
+fn columns_of_a_file_have_rows_of_their_own() {
+    let _turn = beside_others();
+    let place = sample("columns-decimal-comma.csv");
+    let table = place.well("show all").out;
+    let source = "columns-decimal-comma.csv:";
+    for column in ["Hardware (ms)", "Tuned guest (ms)", "Untuned guest (ms)"] {
+        let json = place.well("show all --json").out;
+        assert!(json.contains(&format!("\"source\": \"{source}{column}\"")), "{json}");
+    }
+    assert!(table.contains("(the worst of 3 combinations)"), "{table}");
+}
+
+/// They were a full bar at the largest, and the curve went on to it.
+#[test]
+fn what_is_beyond_a_histogram_is_said_and_not_drawn() {
+    let _turn = beside_others();
+    let place = place();
+    let beyond =
+        "Beyond the histogram and not drawn: 2 latencies, anywhere from 10.0 µs to 70.0 µs";
+    place.well("import hist.txt --unit us -o all");
+    let shown = place.well("show all/hist.txt.teiji").out;
+    assert!(shown.contains(" 9.02 µs\n"), "{shown}");
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains(&format!("{beyond}.")), "{shown}");
+    place.well("report all/hist.txt.teiji -o x.html --svg charts");
+    let page = place.read("x.html");
+    assert!(page.contains(&format!(" of each latency. {beyond}.")), "the histogram");
+    assert!(!page.contains("every one that was measured"), "it is not");
+    let curve = "\"latency_ns\":[4000,4992,8960,9023],\"at_least\":[2000,600,110,2]}";
+    assert!(page.contains(curve), "it ends above those beyond");
+    for chart in ["histogram", "exceedance"] {
+        assert!(place.read(&format!("charts/{chart}.svg")).contains(beyond), "{chart}");
+    }
+}
+
+/// It was complete, and every limit above its last latency passed.
+#[test]
+fn a_run_that_a_latency_ended_was_stopped_early() {
+    let _turn = beside_others();
+    for (name, recording, at) in [
+        ("cyclicdeadline-2.4-b.txt", "cyclicdeadline-2.4-b.txt.teiji", "32.0 µs of thread 1"),
+        ("rteval-cyclictest.xml", "rteval-cyclictest.xml.teiji", "31.0 µs of thread 0"),
+        ("signaltest-2.10-b.txt", "signaltest-2.10-b.txt.teiji", "10.1 ms of thread 1"),
+        ("jitterdebugger-lines.txt", "jitterdebugger-lines.txt.teiji", "195 µs of thread 1"),
+        ("rtla-timerlat-top.txt", "rtla-timerlat-top.txt-8-thread.teiji", "42.0 µs of thread 1"),
+    ] {
+        let place = sample(name);
+        let shown = place.well(&format!("show all/{recording}")).out;
+        assert!(shown.contains(&format!("Stopped by its program at a latency of {at}")), "{shown}");
+        place.well(&format!("verify all/{recording}"));
+        let output = place.teiji(&format!("gate all/{recording} --limit max<10s"));
+        assert_eq!(output.code, Some(3), "{name}: {output:?}");
+        assert!(output.out.contains("the run ended early"), "{output:?}");
+        place.well(&format!("report all/{recording} -o x.html --md x.md"));
+        assert!(!place.read("x.md").contains("| never |"), "its break value: {name}");
+    }
+}
+
+/// They were ranked among others as if they were µs, and exported under headings in ns.
+#[test]
+fn an_unstated_unit_is_ranked_and_headed_by_nothing() {
+    let _turn = beside_others();
+    let place = place();
+    let samples = "       0:       0:      12\n       0:       1:      13\n";
+    std::fs::write(place.join("v.txt"), samples).unwrap();
+    std::fs::write(
+        place.join("x.txt"),
+        "idx time_s latency_us\n0 1.5 1\n1 1.6 3\n2 1.7 2\n3 1.8 1\n4 1.9 2\n",
+    )
+    .unwrap();
+    place.well("import v.txt x.txt hist.txt -o all");
+    let table = place.well("show all").out;
+    assert!(
+        table.starts_with("Worst latency 3.00 µs") || table.starts_with("Worst wake-up 3.00 µs"),
+        "{table}"
+    );
+    let csv = place.well("export all/v.txt.teiji --samples").out;
+    assert!(csv.starts_with("thread,cpu,event,time,latency\n0,,0,,12\n"), "{csv}");
+    place.well("report all -o x.html --svg charts");
+    let page = place.read("x.html");
+    let few = page.find("Worst").map(|at| &page[at..at + 60]);
+    assert!(page.contains("3.00 µs"), "{few:?}");
 }
