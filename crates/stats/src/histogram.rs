@@ -251,7 +251,7 @@ impl Histogram {
     }
 
     /// Whether the value of this rank is one that is known.
-    pub(crate) fn knows_rank(&self, rank: u64) -> bool {
+    pub fn knows_rank(&self, rank: u64) -> bool {
         let (beyond, total) = (self.beyond(), self.total());
         beyond == 0 || rank <= total - beyond || rank == total
     }

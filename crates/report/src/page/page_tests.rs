@@ -406,7 +406,8 @@ fn only_wake_ups_are_called_so() {
     // What is behind the page's tables and charts, without the words that it explains and the texts
     // of its scripts.
     let output = |page: &str| {
-        page.split("<script").next().unwrap().split("id=\"words\"").next().unwrap().to_owned()
+        let ends = ["<script", "id=\"words\"", "## Words", "## 用語"].map(|end| page.find(end));
+        page[..ends.into_iter().flatten().min().unwrap()].to_owned()
     };
     let page_of = |recorded: &Recorded, language| {
         let (recordings, options) = (std::slice::from_ref(recorded), ChartOptions::default());
