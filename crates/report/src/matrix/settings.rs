@@ -119,9 +119,10 @@ pub fn settings_of(document: &Document) -> Vec<(&'static str, String)> {
     let source = document.imported.as_ref().map(|imported| {
         let line = if imported.line == 1 { String::new() } else { format!(":{}", imported.line) };
         // Columns of one table are different things.
-        let columns = || imported.says.iter().filter(|said| said.what == "column");
-        let column = columns().next().filter(|_| columns().count() == document.threads.len());
-        let column = column.filter(|_| document.threads.len() == 1);
+        let is_column = imported.format == "columns" && document.threads.len() == 1;
+        let names_it =
+            |said: &&model::Said| ["column", "thread 0: name"].contains(&said.what.as_str());
+        let column = imported.says.iter().find(names_it).filter(|_| is_column);
         let column = column.map_or_else(String::new, |said| format!(":{}", said.text));
         format!("{}{line}{column}", imported.file)
     });

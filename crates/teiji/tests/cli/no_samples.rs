@@ -142,7 +142,7 @@ fn a_recording_of_a_histogram_only() {
     let figure = |name: &str| place.teiji(&format!("show past.teiji --figure {name}"));
     assert_eq!(
         (figure("p99").out.trim(), figure("late").code, figure("due").code),
-        ("9.999", Some(2), Some(2))
+        ("≤9.999", Some(2), Some(2))
     );
     // How its latencies depend on one another is not known, which is not the same as too few of
     // them.

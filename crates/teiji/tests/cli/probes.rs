@@ -179,7 +179,7 @@ fn activations_of_three_columns() {
     for text in [
         ",second_read_p50_ns,",
         ",parity_max,",
-        ",probe,co_kernel,gravity,load_off_target,caveats\r\n",
+        ",probe,co_kernel,gravity,load_off_target,caveats,between_ns\r\n",
         ",example-columns,,,false,",
     ] {
         assert!(csv.contains(text), "{text} in {csv}");
