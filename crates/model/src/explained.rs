@@ -98,6 +98,10 @@ pub enum PartKind {
     Thread,
     /// A signal or a debugger had stopped the thread.
     Stopped,
+    /// A program's thread had not asked for the planned time yet: it ran.
+    Busy,
+    /// The same: it slept for something else.
+    Blocked,
     /// The hypervisor ran something else, as far as its count of steal time moved.
     Hypervisor,
     /// Not seen.

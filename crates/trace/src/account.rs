@@ -204,6 +204,8 @@ struct Scene<'a> {
     spike: &'a Spike,
     names: &'a Names,
     own: &'a [(i64, Own)],
+    /// From when on the thread waited for this time: a program's may be late for it already.
+    asks_from: i64,
     /// The thread, as the switch to it has it.
     task: Option<TaskId>,
     /// When the interrupt came that made the thread runnable.
@@ -234,7 +236,8 @@ impl<'a> Scene<'a> {
         };
         let of_task = task.and_then(|task| names.task(task)).map(|task| task.priority);
         let priority = events().find_map(waking).or(of_task);
-        let within = |event: &Event| (spike.planned..=spike.woke).contains(&event.time);
+        let asks_from = asks_from(spike, own);
+        let within = |event: &Event| (asks_from..=spike.woke).contains(&event.time);
         let is_waking = |event: &Event| waking(event).is_some() && within(event);
         let on_leg = legs.iter().find_map(|leg| {
             let events = &leg.window.events;
@@ -244,6 +247,7 @@ impl<'a> Scene<'a> {
             spike,
             names,
             own,
+            asks_from,
             task,
             interrupted,
             woken,
@@ -326,7 +330,7 @@ impl<'a> Scene<'a> {
         let own = self.own.partition_point(|(time, _)| *time <= begin);
         let changes = self.own.get(own).map(|(time, _)| *time);
         let within = |time: &i64| begin < *time && *time < end;
-        let inner = changes.into_iter().chain([self.woken]).filter(within).min();
+        let inner = changes.into_iter().chain([self.asks_from, self.woken]).filter(within).min();
         if let Some(time) = inner {
             self.close(segments, state, (begin, time), later);
             self.close(segments, state, (time, end), later);
@@ -335,7 +339,8 @@ impl<'a> Scene<'a> {
         let own = self.own[..own].last().map(|(_, own)| *own);
         // A program's thread may be late for one planned time while it waits since another.
         let is_woken = begin >= self.woken || own == Some(Own::Waits);
-        let is_interrupted = is_woken || begin >= self.interrupted;
+        let has_not_asked = begin < self.asks_from;
+        let is_interrupted = is_woken || has_not_asked || begin >= self.interrupted;
         let running = state.running;
         let is_ours = running == Some(self.spike.number);
         // As the switch from it has it, where none to it was recorded.
@@ -365,6 +370,17 @@ impl<'a> Scene<'a> {
             _ if own == Some(Own::Stopped) => {
                 let (kind, evidence) = (PartKind::Stopped, Some(Evidence::Traced));
                 segments.push(Segment { begin, end, kind, evidence, ..Segment::default() });
+                return;
+            }
+            // Nor did what ran while it slept for something else.
+            _ if has_not_asked && !is_ours && own == Some(Own::Sleeps) => {
+                let (kind, evidence) = (PartKind::Blocked, Some(Evidence::Traced));
+                segments.push(Segment { begin, end, kind, evidence, ..Segment::default() });
+                return;
+            }
+            None if has_not_asked && is_ours => (PartKind::Busy, traced),
+            _ if has_not_asked && !is_ours && own.is_none() => {
+                segments.push(Segment { begin, end, ..Segment::default() });
                 return;
             }
             // What kept the timer is on a CPU that is not known.
@@ -405,6 +421,16 @@ impl<'a> Scene<'a> {
         let theirs = self.names.task(task).map(|task| task.priority);
         theirs.zip(self.priority).is_some_and(|(theirs, ours)| theirs <= ours)
     }
+}
+
+/// From when on a thread waited for its planned time: that time, or when it slept the last time
+/// before it was woken; where it did not sleep, when it was seen.
+fn asks_from(spike: &Spike, own: &[(i64, Own)]) -> i64 {
+    let Some(woken) = spike.woken else { return spike.planned };
+    let sleeps = |(time, own): &&(i64, Own)| *own == Own::Sleeps && *time <= woken;
+    let slept = own.iter().rev().find(sleeps).map_or(spike.planned, |(time, _)| *time);
+    let from = if woken >= spike.woke { woken } else { slept };
+    from.max(spike.planned)
 }
 
 /// Tasks, and what interrupted them, over time.

@@ -422,6 +422,40 @@ fn a_thread_that_a_signal_has_stopped_is_not_late_by_what_runs() {
     assert_eq!(parts_of(&account), expected);
 }
 
+/// A program's thread slept for something else, ran past its planned time, was preempted, and
+/// slept at last. An idle state, a timer and the way back from its sleep were blamed.
+#[test]
+fn a_program_that_is_late_itself_waits_for_no_timer() {
+    let made = Made::new()
+        .switch(800, OURS, 0)
+        .waking(1_200, 0)
+        .switch(1_210, 0, OURS)
+        .switch(1_500, OURS, 8);
+    let mut made = made.switch(1_600, 8, OURS).switch(1_800, OURS, 7).waking(1_900, 7);
+    let leaves =
+        [1_500, 1_800].map(|time| made.events.iter().position(|event| event.time == time).unwrap());
+    if let What::Switch { leaves, .. } = &mut made.events[leaves[0]].what {
+        *leaves = Own::Waits;
+    }
+    let made = made.switch(1_950, 7, OURS);
+    let spike = Spike { woken: Some(1_900), ..SPIKE };
+    let expected = vec![
+        (PartKind::Blocked, 200, None),
+        (PartKind::LeavingIdle, 10, some("idle")),
+        (PartKind::Busy, 290, some("teiji-0")),
+        (PartKind::OtherThread, 100, some("hog")),
+        (PartKind::Busy, 200, some("teiji-0")),
+        (PartKind::TimerPending, 100, some("hackbench")),
+        (PartKind::PreemptionOff, 50, some("hackbench")),
+        (PartKind::Return, 50, some("teiji-0")),
+    ];
+    assert_eq!(made.accounted_of(&spike, &Beside::default()), expected);
+    // The next one's time had passed too, and it did not sleep for it.
+    let spike = Spike { planned: 1_960, woken: Some(2_000), ..SPIKE };
+    let expected = vec![(PartKind::Busy, 40, some("teiji-0"))];
+    assert_eq!(made.accounted_of(&spike, &Beside::default()), expected);
+}
+
 /// The switch to it may be told of a moment after it is said to run.
 #[test]
 fn a_switch_that_comes_a_moment_later_ends_what_ran() {

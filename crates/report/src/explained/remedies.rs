@@ -39,6 +39,8 @@ enum Remedy {
     Halt,
     Hypervisor,
     Stopped,
+    /// The program was late before it slept.
+    Own,
     WayBack,
 }
 
@@ -111,6 +113,7 @@ fn of(part: &Part, rank: u8, document: &Document) -> Option<Remedy> {
         }
         PartKind::Idle | PartKind::LeavingIdle => Remedy::IdleStates,
         PartKind::Stopped => Remedy::Stopped,
+        PartKind::Busy | PartKind::Blocked => Remedy::Own,
         PartKind::Hypervisor => Remedy::Hypervisor,
         PartKind::Return | PartKind::Thread => Remedy::WayBack,
         PartKind::InterruptsOff
@@ -140,6 +143,7 @@ impl Remedy {
             Remedy::NotPreempted => tr!(remedy_not_preempted),
             Remedy::LateTimer => tr!(remedy_late_timer),
             Remedy::Stopped => tr!(remedy_stopped),
+            Remedy::Own => tr!(remedy_own),
             Remedy::IdleStates => tr!(remedy_idle_states, cpu),
             Remedy::Halt => tr!(remedy_halt),
             Remedy::Hypervisor => tr!(remedy_hypervisor),

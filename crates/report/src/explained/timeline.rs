@@ -27,11 +27,11 @@ const fn colour(kind: PartKind) -> &'static str {
         PartKind::OtherCpu => "#e5a3a3",
         PartKind::PreemptionOff => "#f3c98b",
         PartKind::OtherThread => "#e3b7d3",
-        PartKind::Hypervisor | PartKind::Stopped => "#cfc3ea",
+        PartKind::Hypervisor | PartKind::Stopped | PartKind::Blocked => "#cfc3ea",
         PartKind::HardInterrupt => "#9cc7e8",
         PartKind::Softirq => "#c3dcef",
         PartKind::Scheduling | PartKind::Switch => "#a8d9c5",
-        PartKind::Return | PartKind::Thread => "#d3e8a8",
+        PartKind::Return | PartKind::Thread | PartKind::Busy => "#d3e8a8",
         PartKind::Idle | PartKind::LeavingIdle | PartKind::TimerPending => "#dfe2e6",
         PartKind::Unattributed => "#ffffff",
     }

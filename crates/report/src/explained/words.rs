@@ -28,6 +28,8 @@ pub(crate) fn kind_name(kind: PartKind, from_events: bool) -> &'static str {
         PartKind::Return => texts::return_to_user_space,
         PartKind::Thread => texts::the_thread_itself,
         PartKind::Stopped => texts::stopped_by_a_signal,
+        PartKind::Busy => texts::still_busy,
+        PartKind::Blocked => texts::asleep_for_something_else,
         PartKind::Hypervisor => texts::hypervisor_ran,
         PartKind::Unattributed => texts::not_attributed,
     }
@@ -98,8 +100,10 @@ fn callers(parts: &[&Part]) -> Vec<String> {
 /// task's.
 fn tasks(parts: &[&Part]) -> String {
     let is_of_none = |part: &&Part| {
-        let is_of_none =
-            matches!(part.kind, PartKind::Stopped | PartKind::Hypervisor | PartKind::Unattributed);
+        let is_of_none = matches!(
+            part.kind,
+            PartKind::Stopped | PartKind::Blocked | PartKind::Hypervisor | PartKind::Unattributed
+        );
         is_of_none && part.task.is_none()
     };
     if parts.iter().all(is_of_none) {
